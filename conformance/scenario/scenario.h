@@ -1,0 +1,446 @@
+// Scenario: a graph, hooks and a program, as plain data. It says what to do and never how an engine
+// does it. docs/scenario.md explains the language with examples; json.h reads and writes its one
+// JSON form, `gradcts.scenario/1`.
+//
+// Everything is referred to by index (ids below); names are for people and for the JSON form. A
+// Scenario that came from `read_scenario`, or passed `validate`, has no dangling or ill-kinded id, no
+// duplicate name and no cycle: engines, oracle and checker rely on it and do not check again.
+//
+// Plain structs: copy freely, read from any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "conformance/scenario/error.h"
+#include "conformance/scenario/operations.h"
+#include "conformance/scenario/tensor_value.h"
+
+namespace gradcts {
+
+using ValueId = std::int32_t;     // index into Scenario::values
+using NodeId = std::int32_t;      // index into Scenario::nodes, then accumulators (see NodeName)
+using HookId = std::int32_t;      // index into Scenario::hooks
+using CallbackId = std::int32_t;  // index into Scenario::callbacks
+using StreamId = std::int32_t;    // index into Scenario::streams
+using BarrierId = std::int32_t;   // index into Scenario::barriers
+using LockId = std::int32_t;      // index into Scenario::locks
+using StepId = std::int32_t;      // preorder number over all steps of the scenario; see number_steps
+inline constexpr std::int32_t no_id = -1;
+
+// ------------------------------------------------------------------------------------------------
+// Values and leaves
+
+// Something with a name that steps and nodes can use. A value refers to an engine tensor once the
+// step that makes it has run; running that step again rebinds it to the newest tensor.
+struct Value {
+  enum class Origin : std::uint8_t {
+    leaf,         // producer: index into Scenario::leaves
+    node_output,  // producer: NodeId, index: which output
+    pass_result,  // a gradient returned by a `grad` step; producer: StepId, index: which result
+    kept,         // a handle kept by a `keep` step; producer: StepId
+  };
+  std::string name;
+  Origin origin = Origin::leaf;
+  std::int32_t producer = no_id;
+  std::int32_t index = 0;
+};
+
+// A tensor that exists before the program starts. Leaves are made in order on the main thread.
+struct Leaf {
+  ValueId value = no_id;
+  TensorValue initial;
+  bool requires_grad = true;
+  std::optional<TensorValue> grad;  // a preset `.grad`
+  StreamId stream = no_id;          // current stream when the leaf is made; no_id: the default one
+};
+
+// ------------------------------------------------------------------------------------------------
+// Expressions: what scripted nodes and hooks return
+
+// factor * slot [* a saved value]
+struct Term {
+  std::int32_t slot = 0;
+  double factor = 1;
+  ValueId times = no_id;  // elementwise; for a node it must be among its `saves`
+};
+
+// A tensor computed from slots: the inputs of a forward, the gradients that flow into a backward, or
+// what a hook was given.
+struct Expression {
+  enum class Kind : std::uint8_t {
+    combination,  // the sum of `terms`; undefined slots are skipped; nothing left: undefined
+    pass,         // the very tensor in `slot`: same handle, no copy
+    constant,     // a new tensor made from `constant`
+    undefined,
+    pool,  // `constant` written into a buffer that the node owns and overwrites at each call (B147)
+  };
+  Kind kind = Kind::combination;
+  std::vector<Term> terms;
+  std::int32_t slot = 0;
+  std::optional<TensorValue> constant;
+  // Applied to the result in this order when set.
+  std::optional<Shape> expand;      // to this shape, with strides of 0
+  std::optional<ScalarType> cast;
+  std::optional<Device> move_to;
+};
+
+// ------------------------------------------------------------------------------------------------
+// Steps: what a program, a scripted node, a hook or a callback does
+
+struct Step;
+using Steps = std::vector<Step>;
+
+// Runs the forward of `nodes` in order, with the current thread's modes, device and stream.
+struct ForwardStep {
+  std::vector<NodeId> nodes;
+};
+
+// What flows into a root: a constant, a value that exists already, or nothing.
+struct Seed {
+  std::optional<TensorValue> constant;
+  ValueId value = no_id;
+};
+struct Root {
+  ValueId value = no_id;
+  Seed seed;
+};
+struct CaptureHook {
+  std::int32_t input = 0;  // index into `inputs`
+  HookId hook = no_id;
+};
+
+// One call of backward (gradients go into leaves) or grad (gradients are returned).
+struct PassStep {
+  enum class Kind : std::uint8_t { backward, grad };
+  Kind kind = Kind::backward;
+  std::vector<Root> roots;
+  // backward: restricts accumulation (unset: all leaves). grad: always set.
+  std::optional<std::vector<ValueId>> inputs;
+  bool keep_graph = false;
+  bool create_graph = false;
+  bool allow_unused = false;            // grad
+  bool materialise = false;             // grad: zeros for unused inputs
+  std::vector<ValueId> results;         // grad: names for the returned gradients; empty or one each
+  std::vector<CaptureHook> capture_hooks;  // grad
+};
+
+struct SetGradStep {
+  ValueId leaf = no_id;
+  std::optional<TensorValue> grad;  // unset: clears `.grad`
+};
+
+// Reports tensors in the step's result: first `values`, then the `.grad` of `grads`.
+struct ReadStep {
+  std::vector<ValueId> values;
+  std::vector<ValueId> grads;
+};
+
+// How a tensor is reached: by its own handle, through a view, through a detached alias (both share
+// storage and version counter), or through a data alias (shares storage, has its own counter).
+enum class Through : std::uint8_t { handle, view, detached, data };
+
+// Changes a tensor in place, unseen by autograd: the change bumps the version and records nothing.
+struct ChangeStep {
+  enum class How : std::uint8_t { add, multiply, fill };
+  ValueId value = no_id;
+  Through through = Through::handle;
+  How how = How::add;
+  double number = 0;
+};
+
+// Keeps a tensor that the running node or hook was given, under the name of a new value.
+struct KeepStep {
+  std::int32_t slot = 0;
+  Through through = Through::handle;
+  ValueId as = no_id;
+};
+
+// Lets go of the program's own handles.
+struct DropStep {
+  std::vector<ValueId> values;
+};
+
+struct RequiresGradStep {
+  ValueId value = no_id;
+  bool on = true;
+};
+
+// Runs `steps` with thread-local settings changed, and restores them after, errors included.
+struct WithStep {
+  std::optional<bool> recording;  // gradient recording
+  std::optional<bool> anomaly;
+  std::optional<bool> check_nan;  // with anomaly; unset means on
+  std::optional<std::int64_t> user_state;  // a thread-local slot that the engine must carry (TLS)
+  StreamId stream = no_id;
+  std::optional<Device> device;
+  HookId saved_hooks = no_id;  // a hook of kind saved
+  Steps steps;
+};
+
+// Runs `steps` up to the first error, which ends here; the error stands in this step's result.
+struct TryStep {
+  Steps steps;
+};
+
+// Starts one new thread for each entry, all at once, and joins them all.
+struct ParallelStep {
+  struct Thread {
+    std::string name;
+    Steps steps;
+  };
+  std::vector<Thread> threads;
+};
+
+struct RepeatStep {
+  std::int64_t times = 1;
+  Steps steps;
+};
+
+struct BarrierStep {
+  BarrierId barrier = no_id;
+};
+struct LockStep {
+  LockId lock = no_id;
+  bool acquire = true;
+};
+
+// Throws; `token` comes back in the outcome so that "the same exception" can be checked. A foreign
+// exception is of a type outside the standard hierarchy.
+struct ThrowStep {
+  std::string token;
+  bool foreign = false;
+};
+
+struct QueueCallbackStep {
+  CallbackId callback = no_id;
+};
+struct HookStep {
+  HookId hook = no_id;
+  bool add = true;  // false: remove
+};
+
+// Reports state of the running thread or pass as numbers in an `observe` event.
+struct ObserveStep {
+  enum class What : std::uint8_t {
+    recording,         // 0 or 1
+    user_state,        // the thread-local slot
+    device,            // index of the current device of `of`'s device type
+    stream,            // StreamId current on the current device; -1: the default stream
+    depth,             // nesting of passes on this pass's chain; 0 in an outermost pass
+    checkpoint_valid,  // 0 or 1
+    inside_pass,       // 0 or 1
+    needed,            // bit i: gradient i of the running node is needed in this pass (PRUNE-8)
+    will_run,          // 0 or 1: whether `node` runs in the current pass; -1: outside a pass
+    anomaly,           // 0 or 1
+  };
+  What what = What::recording;
+  NodeId node = no_id;
+};
+
+struct EngineStep {
+  enum class What : std::uint8_t { start, stop };
+  What what = What::stop;
+};
+
+// Runs `steps` in a forked child; the child's step results are part of the outcome.
+struct ForkStep {
+  Steps steps;
+};
+
+// Makes the stream wait for what was enqueued so far on another, or the host for the stream.
+struct StreamStep {
+  enum class What : std::uint8_t { wait, synchronise };
+  What what = What::synchronise;
+  StreamId stream = no_id;
+  StreamId waits_for = no_id;
+};
+
+using Action =
+    std::variant<ForwardStep, PassStep, SetGradStep, ReadStep, ChangeStep, KeepStep, DropStep,
+                 RequiresGradStep, WithStep, TryStep, ParallelStep, RepeatStep, BarrierStep, LockStep,
+                 ThrowStep, QueueCallbackStep, HookStep, ObserveStep, EngineStep, ForkStep,
+                 StreamStep>;
+
+// What the author of a scenario says about a step's outcome. The oracle derives expectations by
+// itself; the lint demands that both agree. With `bound` set (goldens) `values` are the truth, and the
+// oracle's are not used.
+struct StepExpectation {
+  std::optional<ErrorCategory> error;
+  // One for each tensor in the step's result, in order; an unset one is undefined.
+  std::optional<std::vector<std::optional<TensorValue>>> values;
+  // Largest allowed distance in units in the last place of the value's type; unset: exact.
+  std::optional<double> bound;
+};
+
+struct Step {
+  StepId id = no_id;
+  Action action;
+  std::optional<StepExpectation> expect;
+};
+
+// ------------------------------------------------------------------------------------------------
+// Nodes, hooks, callbacks
+
+// Steps, then a result. Unset `returns`: a node returns to every input the sum of its slots; a hook
+// returns nothing and so keeps what it was given.
+struct Script {
+  Steps steps;
+  std::optional<std::vector<Expression>> returns;
+};
+
+// What a custom node is, beyond its inputs and outputs.
+struct CustomNode {
+  // One for each output, over the inputs as slots. Empty: each output is the sum of the inputs.
+  std::vector<Expression> forward;
+  Script backward;
+  std::vector<ValueId> saves;  // inputs or outputs that the node saves for its backward
+  bool materialise = false;    // undefined gradients become zeros of the recorded shape (VAL-6)
+  bool differentiable = true;  // false: a second derivative through it is an error (GRAPH2-3)
+};
+
+struct Node {
+  std::string name;
+  Operation operation = Operation::custom;
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+  absl::InlinedVector<Attribute, 2> attributes;  // in the order of the operation's spec
+  std::optional<CustomNode> custom;              // set exactly for Operation::custom
+};
+
+enum class HookKind : std::uint8_t {
+  tensor,           // on a value; slot 0: its gradient
+  retain_grad,      // on a value; no script: the gradient becomes the value's `.grad`
+  node_pre,         // on a node; slots: the gradients that flow in
+  node_post,        // on a node; slots: the gradients that it produced
+  post_accumulate,  // on a leaf; no slots, returns nothing
+  capture,          // used by `grad` steps; slot 0: the captured gradient
+  multi,            // on several values; slots: their gradients; returns nothing (HOOK-8)
+  saved,            // a pack and unpack pair, used by `with` steps (HOOK-9)
+};
+
+struct Hook {
+  std::string name;
+  HookKind kind = HookKind::tensor;
+  std::vector<ValueId> values;  // tensor, retain_grad, post_accumulate: one; multi: several
+  NodeId node = no_id;          // node_pre, node_post; may be an accumulator
+  // True: added as soon as what it is on exists, hooks on one thing in order of declaration.
+  // False: only by a HookStep.
+  bool at_creation = true;
+  Script script;         // saved: the pack
+  Script unpack_script;  // saved only
+};
+
+struct Callback {
+  std::string name;
+  Steps steps;
+};
+
+struct Stream {
+  std::string name;
+  Device device;
+};
+struct Barrier {
+  std::string name;
+  std::int32_t parties = 2;
+};
+struct Lock {
+  std::string name;
+};
+
+// Engine settings for the whole scenario; unset means the engine's default.
+struct Configuration {
+  std::optional<std::int32_t> nesting_limit;  // nested passes on one thread before the pool (REENT-3)
+  bool strict_validation = false;             // VAL-2
+};
+
+// Which nodes report enter and exit events. Tracing built-in nodes uses the engine's node hooks,
+// which on some engines is not free of effect: scenarios about buffers and use counts trace scripted
+// nodes alone.
+enum class Trace : std::uint8_t { all, scripted };
+
+struct Scenario {
+  std::string id;     // "root/two-roots/chained"
+  std::string title;  // one line for people
+  std::vector<std::string> clauses;  // ids from behaviours.md, for example "ROOT-2"
+  std::vector<std::string> reports;  // ids from bugs.md, for example "B026"
+  std::vector<std::string> requires_features;  // beyond those that follow from the content
+
+  Configuration configuration;
+  Trace trace = Trace::all;
+  std::vector<Stream> streams;
+  std::vector<Barrier> barriers;
+  std::vector<Lock> locks;
+  std::vector<Value> values;
+  std::vector<Leaf> leaves;
+  std::vector<Node> nodes;
+  std::vector<Hook> hooks;
+  std::vector<Callback> callbacks;
+  Steps program;  // on the main thread
+
+  StepId step_count = 0;  // set by number_steps
+};
+
+// A leaf accumulator is a node as well: the accumulator of leaf k has the NodeId nodes.size() + k.
+inline NodeId accumulator_of(const Scenario& scenario, std::int32_t leaf) {
+  return static_cast<NodeId>(scenario.nodes.size()) + leaf;
+}
+inline bool is_accumulator(const Scenario& scenario, NodeId node) {
+  return node >= static_cast<NodeId>(scenario.nodes.size());
+}
+inline std::int32_t leaf_of(const Scenario& scenario, NodeId accumulator) {
+  return accumulator - static_cast<NodeId>(scenario.nodes.size());
+}
+std::string node_name(const Scenario& scenario, NodeId node);  // "y", or "accumulate:x"
+
+// Gives every step its id: preorder over the program, then nodes' scripts, hooks' scripts (pack before
+// unpack) and callbacks, each in order of declaration. Sets step_count.
+void number_steps(Scenario& scenario);
+
+// Calls `visit(const Step&)` on every step of the scenario in the order of their ids.
+template <typename Visit>
+void for_each_step(const Scenario& scenario, Visit&& visit);
+template <typename Visit>
+void for_each_step(const Steps& steps, Visit&& visit);
+
+// ------------------------------------------------------------------------------------------------
+
+namespace internal {
+// The step lists directly inside a step, in order.
+template <typename Use>
+void for_each_body(const Step& step, Use&& use) {
+  if (const auto* with = std::get_if<WithStep>(&step.action)) use(with->steps);
+  if (const auto* attempt = std::get_if<TryStep>(&step.action)) use(attempt->steps);
+  if (const auto* repeat = std::get_if<RepeatStep>(&step.action)) use(repeat->steps);
+  if (const auto* fork = std::get_if<ForkStep>(&step.action)) use(fork->steps);
+  if (const auto* parallel = std::get_if<ParallelStep>(&step.action)) {
+    for (const auto& thread : parallel->threads) use(thread.steps);
+  }
+}
+}  // namespace internal
+
+template <typename Visit>
+void for_each_step(const Steps& steps, Visit&& visit) {
+  for (const Step& step : steps) {
+    visit(step);
+    internal::for_each_body(step, [&](const Steps& body) { for_each_step(body, visit); });
+  }
+}
+
+template <typename Visit>
+void for_each_step(const Scenario& scenario, Visit&& visit) {
+  for_each_step(scenario.program, visit);
+  for (const Node& node : scenario.nodes) {
+    if (node.custom) for_each_step(node.custom->backward.steps, visit);
+  }
+  for (const Hook& hook : scenario.hooks) {
+    for_each_step(hook.script.steps, visit);
+    for_each_step(hook.unpack_script.steps, visit);
+  }
+  for (const Callback& callback : scenario.callbacks) for_each_step(callback.steps, visit);
+}
+
+}  // namespace gradcts
