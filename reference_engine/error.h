@@ -8,8 +8,8 @@
 
 namespace gradcts::reference {
 
-// What went wrong, for programs. The message says the same for people: it names the node, the index,
-// and what was expected and found.
+// What went wrong, for programs. The message says the same for people: it names the node, the
+// index, and what was expected and found.
 enum class ErrorCategory {
   gradient_count,         // a node returned another number of gradients than it has edges (VAL-1)
   gradient_shape,         // a gradient's shape cannot be summed to the recorded one (VAL-2)

@@ -1,9 +1,9 @@
 // Streams and events as the rest of the engine sees them: small values, free functions and guards.
-// Each forwards to the runtime of the device's type (runtime.h). The CPU has one stream, the default
-// one, on which everything is finished as soon as it was started: its events are null.
+// Each forwards to the runtime of the device's type (runtime.h). The CPU has one stream, the
+// default one, on which everything is finished as soon as it was started: its events are null.
 //
-// Thread safety: the current device and the current streams belong to the thread. Everything else may
-// be called from any thread.
+// Thread safety: the current device and the current streams belong to the thread. Everything else
+// may be called from any thread.
 #pragma once
 
 #include <array>
@@ -33,8 +33,8 @@ using Event = std::shared_ptr<EventState>;
 int device_count(DeviceType type);
 Stream make_stream(Device device);
 
-// The device of the type that this thread works on, and the stream of the device that it puts work on.
-// A type may refuse an index: then the setter throws what the runtime throws (DEV-5).
+// The device of the type that this thread works on, and the stream of the device that it puts work
+// on. A type may refuse an index: then the setter throws what the runtime throws (DEV-5).
 Device current_device(DeviceType type);
 void set_current_device(Device device);
 Stream current_stream(Device device);

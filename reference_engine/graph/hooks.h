@@ -37,9 +37,9 @@ using PostAccumulateHook = std::function<void(const Tensor& leaf)>;
 // On one capture of a grad() call: changes what is captured and not what flows on (HOOK-7).
 using CaptureHook = std::function<std::optional<Tensor>(const Tensor& gradient)>;
 
-// Takes a hook out of its list; harmless if it is out already or the list is gone. A copy stands for
-// the same hook. Safe from any thread and from inside any hook, itself included (HOOK-5): a hook that
-// was removed does not start any more.
+// Takes a hook out of its list; harmless if it is out already or the list is gone. A copy stands
+// for the same hook. Safe from any thread and from inside any hook, itself included (HOOK-5): a
+// hook that was removed does not start any more.
 class HookHandle {
  public:
   HookHandle() = default;
@@ -53,8 +53,8 @@ class HookHandle {
   std::shared_ptr<std::function<void()>> remove_;
 };
 
-// An ordered list of hooks of one kind. Safe from any thread; no lock is held while a hook runs or is
-// destroyed. Hooks that are added while the list runs, run in the same round (HOOK-5).
+// An ordered list of hooks of one kind. Safe from any thread; no lock is held while a hook runs or
+// is destroyed. Hooks that are added while the list runs, run in the same round (HOOK-5).
 template <typename Hook>
 class HookList {
  public:
@@ -67,11 +67,11 @@ class HookList {
       entry->number = entries_->next_number++;
       entries_->list.push_back(entry);
     }
-    return HookHandle([entries = std::weak_ptr<Entries>(entries_),
-                       entry = std::weak_ptr<Entry>(entry)] {
-      auto list = entries.lock();
-      if (list) list->remove(entry.lock());
-    });
+    return HookHandle(
+        [entries = std::weak_ptr<Entries>(entries_), entry = std::weak_ptr<Entry>(entry)] {
+          auto list = entries.lock();
+          if (list) list->remove(entry.lock());
+        });
   }
 
   bool empty() const {

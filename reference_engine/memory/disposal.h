@@ -8,10 +8,10 @@
 // object for such links misses those that only its destructor knows.
 //
 // So the destructor runs as it is, and the *start* of a destructor is what is put off. Whatever may
-// be part of a chain derives from Disposable and is freed with dispose(). The first call on a thread
-// frees its object; a call made meanwhile, from inside that destructor, only puts its object in a
-// list of this thread, and the first call frees the list before it returns. The stack holds one
-// destructor at a time, whatever the links pass through.
+// be part of a chain derives from Disposable and is freed with dispose(). The first call on a
+// thread frees its object; a call made meanwhile, from inside that destructor, only puts its object
+// in a list of this thread, and the first call frees the list before it returns. The stack holds
+// one destructor at a time, whatever the links pass through.
 //
 // Guaranteed: when the outermost dispose() returns, everything that it set free is gone. Free: the
 // order in which the objects go.

@@ -1,8 +1,8 @@
 // A pointer to an object that counts its own references. One word wide, and the count lies beside
 // the object, so that a graph of 10^7 nodes pays no control blocks.
 //
-// T provides `void retain() const` and `void release() const` (which frees at zero). Thread safety is
-// that of std::shared_ptr: counts are atomic, one pointer object is not.
+// T provides `void retain() const` and `void release() const` (which frees at zero). Thread safety
+// is that of std::shared_ptr: counts are atomic, one pointer object is not.
 #pragma once
 
 #include <cstddef>

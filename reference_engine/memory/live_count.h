@@ -1,7 +1,7 @@
 // How many tensors, nodes and passes are alive in the process (LIFE-1).
 //
-// Each thread counts for itself and a question adds the threads up, so that counting costs callers on
-// separate graphs nothing in common. Exact whenever no other thread makes or frees such objects
+// Each thread counts for itself and a question adds the threads up, so that counting costs callers
+// on separate graphs nothing in common. Exact whenever no other thread makes or frees such objects
 // meanwhile.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Clang's thread-safety analysis: a field says which lock guards it, a function which lock it needs,
-// and the compiler checks. Other compilers see nothing.
+// Clang's thread-safety analysis: a field says which lock guards it, a function which lock it
+// needs, and the compiler checks. Other compilers see nothing.
 #pragma once
 
 #if defined(__clang__)

@@ -1,5 +1,5 @@
-// The engine's locks. Everything concurrent in the engine goes through sync/, so that the same source
-// can be built over a back end that decides every switch between threads.
+// The engine's locks. Everything concurrent in the engine goes through sync/, so that the same
+// source can be built over a back end that decides every switch between threads.
 #pragma once
 
 #include <chrono>

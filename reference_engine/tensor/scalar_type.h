@@ -34,8 +34,8 @@ constexpr bool is_differentiable(ScalarType type) {
 std::size_t element_size(ScalarType type);
 std::string to_string(ScalarType type);
 
-// The type in which two operands meet: the wider one; complex if either is; float32 for float16 with
-// bfloat16. Integers and booleans give way to floating types.
+// The type in which two operands meet: the wider one; complex if either is; float32 for float16
+// with bfloat16. Integers and booleans give way to floating types.
 ScalarType promote(ScalarType a, ScalarType b);
 
 }  // namespace gradcts::reference

@@ -26,8 +26,8 @@ class Storage {
   std::uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
 
-  // A buffer that its owner writes to again (a pool, a static output): the engine never takes it over
-  // and never adds into it, whatever the use counts say (ACC-2).
+  // A buffer that its owner writes to again (a pool, a static output): the engine never takes it
+  // over and never adds into it, whatever the use counts say (ACC-2).
   bool is_static() const { return is_static_.load(std::memory_order_relaxed); }
   void mark_static() { is_static_.store(true, std::memory_order_relaxed); }
 

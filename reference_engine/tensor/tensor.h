@@ -1,12 +1,12 @@
 // Tensor: a handle to an n-dimensional array, and what autograd hangs on it.
 //
-// A handle is one word; copies share the array. A handle that refers to nothing is *undefined*, which
-// as a gradient means "none" and is neutral in sums (ACC-1).
+// A handle is one word; copies share the array. A handle that refers to nothing is *undefined*,
+// which as a gradient means "none" and is neutral in sums (ACC-1).
 //
 // Layouts. A strided tensor looks at a storage through offset and strides; views share the storage.
 // A sparse tensor is a list of coordinates: `indices` (int64, [sparse dimensions, entries]) and
-// `values` ([entries, dense dimensions...]); entries with equal coordinates add up, and a *coalesced*
-// one has none such, in lexicographic order.
+// `values` ([entries, dense dimensions...]); entries with equal coordinates add up, and a
+// *coalesced* one has none such, in lexicographic order.
 //
 // Thread safety: as for std::shared_ptr; the elements are the users' business.
 #pragma once
@@ -80,7 +80,8 @@ class Tensor {
   IntrusivePointer<TensorImpl> impl_;
 };
 
-// ---- Making tensors -------------------------------------------------------------------------------
+// ---- Making tensors
+// -------------------------------------------------------------------------------
 
 Tensor empty(ShapeView shape, ScalarType type = ScalarType::float32, Device device = cpu);
 Tensor zeros(ShapeView shape, ScalarType type = ScalarType::float32, Device device = cpu);
@@ -88,8 +89,8 @@ Tensor ones(ShapeView shape, ScalarType type = ScalarType::float32, Device devic
 Tensor full(ShapeView shape, double value, ScalarType type = ScalarType::float32,
             Device device = cpu);
 
-// Elements in row-major order, each rounded to the type; a complex one is two numbers, the real part
-// first. Throws Error(invalid_argument) where the number of values does not fit.
+// Elements in row-major order, each rounded to the type; a complex one is two numbers, the real
+// part first. Throws Error(invalid_argument) where the number of values does not fit.
 Tensor from_values(absl::Span<const double> values, ShapeView shape,
                    ScalarType type = ScalarType::float32, Device device = cpu);
 
@@ -103,7 +104,8 @@ Tensor as_strided(const Tensor& tensor, ShapeView shape, ShapeView strides, std:
 // A sparse tensor that holds these handles. `coalesced` is believed.
 Tensor make_sparse(Tensor indices, Tensor values, ShapeView shape, bool coalesced = false);
 
-// ---- Reading tensors ------------------------------------------------------------------------------
+// ---- Reading tensors
+// ------------------------------------------------------------------------------
 
 // Elements as from_values() takes them, also of a sparse tensor (as the dense one that it means).
 // Waits for the tensor's device.
@@ -111,7 +113,8 @@ std::vector<double> to_values(const Tensor& tensor);
 
 std::string describe(const Tensor& tensor);  // "float32[2, 3] on sim:0", "undefined"
 
-// ---- The array behind a handle --------------------------------------------------------------------
+// ---- The array behind a handle
+// --------------------------------------------------------------------
 
 class TensorImpl {
  public:
@@ -130,7 +133,8 @@ class TensorImpl {
   AutogradSlot* autograd() const { return autograd_; }
   void set_autograd(std::unique_ptr<AutogradSlot> slot);
 
-  // Looks at other elements from now on; shape, type, device and layout stay (checked by the caller).
+  // Looks at other elements from now on; shape, type, device and layout stay (checked by the
+  // caller).
   void replace_elements(const TensorImpl& other);
 
  private:
@@ -157,19 +161,47 @@ class TensorImpl {
   std::unique_ptr<SparseParts> sparse_;
 };
 
-inline const Shape& Tensor::shape() const { return impl_->shape_; }
-inline std::int64_t Tensor::dim() const { return static_cast<std::int64_t>(shape().size()); }
-inline std::int64_t Tensor::element_count() const { return impl_->element_count_; }
-inline ScalarType Tensor::type() const { return impl_->type_; }
-inline Device Tensor::device() const { return impl_->device_; }
-inline Layout Tensor::layout() const { return impl_->layout_; }
-inline bool Tensor::is_sparse() const { return layout() == Layout::sparse; }
-inline const Strides& Tensor::strides() const { return impl_->strides_; }
-inline std::int64_t Tensor::offset() const { return impl_->offset_; }
-inline Storage& Tensor::storage() const { return *impl_->storage_; }
-inline const Tensor& Tensor::indices() const { return impl_->sparse_->indices; }
-inline const Tensor& Tensor::values() const { return impl_->sparse_->values; }
-inline bool Tensor::is_coalesced() const { return impl_->sparse_->coalesced; }
-inline std::int64_t Tensor::sparse_dim() const { return indices().shape()[0]; }
+inline const Shape& Tensor::shape() const {
+  return impl_->shape_;
+}
+inline std::int64_t Tensor::dim() const {
+  return static_cast<std::int64_t>(shape().size());
+}
+inline std::int64_t Tensor::element_count() const {
+  return impl_->element_count_;
+}
+inline ScalarType Tensor::type() const {
+  return impl_->type_;
+}
+inline Device Tensor::device() const {
+  return impl_->device_;
+}
+inline Layout Tensor::layout() const {
+  return impl_->layout_;
+}
+inline bool Tensor::is_sparse() const {
+  return layout() == Layout::sparse;
+}
+inline const Strides& Tensor::strides() const {
+  return impl_->strides_;
+}
+inline std::int64_t Tensor::offset() const {
+  return impl_->offset_;
+}
+inline Storage& Tensor::storage() const {
+  return *impl_->storage_;
+}
+inline const Tensor& Tensor::indices() const {
+  return impl_->sparse_->indices;
+}
+inline const Tensor& Tensor::values() const {
+  return impl_->sparse_->values;
+}
+inline bool Tensor::is_coalesced() const {
+  return impl_->sparse_->coalesced;
+}
+inline std::int64_t Tensor::sparse_dim() const {
+  return indices().shape()[0];
+}
 
 }  // namespace gradcts::reference
