@@ -1,0 +1,650 @@
+// The interpreter: runs a scenario on one engine and reports what happened.
+//
+// One for every engine: it walks the program and the scripts, keeps the program's handles, records
+// events and step results, and asks a Binding (binding.h) for everything that an engine does. It
+// judges nothing.
+//
+// Errors: in the program, an error of a step stands in the step's result and the program goes on;
+// in a script (of a node, hook or callback) and inside a `try` it ends the script and travels on.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "conformance/adapters/kit/binding.h"
+#include "conformance/adapters/kit/concurrency.h"
+#include "conformance/adapters/kit/errors.h"
+#include "conformance/adapters/kit/expressions.h"
+#include "conformance/adapters/kit/handles.h"
+#include "conformance/adapters/kit/life.h"
+#include "conformance/adapters/kit/recorder.h"
+#include "conformance/adapters/kit/support.h"
+
+namespace gradcts::kit {
+
+template <typename B>
+class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
+  static_assert(check_binding<B>());
+  struct Key {};  // only `run` makes interpreters
+
+ public:
+  // Runs a valid scenario, all of whose features the engine claims. May be called from several
+  // threads at once if the engine's settings allow it. Bodies that a wrong engine keeps for ever
+  // stay valid.
+  static Outcome run(std::shared_ptr<const Scenario> scenario) {
+    return std::make_shared<Interpreter>(Key(), std::move(scenario))->run_all();
+  }
+
+  Interpreter(Key, std::shared_ptr<const Scenario> scenario)
+      : owned_(std::move(scenario)),
+        scenario_(*owned_),
+        binding_(scenario_),
+        recorder_(scenario_),
+        meeting_points_(scenario_),
+        values_(scenario_.values.size()),
+        named_(nodes_that_are_named(scenario_)),
+        nodes_(named_.size()),
+        makings_(scenario_.nodes.size()),
+        hooks_(scenario_.hooks.size()) {}
+
+ private:
+  using Tensor = typename B::Tensor;
+  using List = typename B::List;
+  using NodeHandle = typename B::NodeHandle;
+  using HookHandle = typename B::HookHandle;
+
+  // Where steps run.
+  struct Context {
+    bool errors_travel = false;               // a script, or inside a `try`
+    Scope<B> scope;                           // what a script was given
+    typename B::RunningNode* node = nullptr;  // the running custom node
+  };
+
+  // ---- Bodies
+  // -------------------------------------------------------------------------------------
+
+  // Keeps the interpreter valid for as long as the engine keeps the body, and counts it.
+  struct Owned {
+    explicit Owned(Interpreter& i) : interpreter(i.shared_from_this()), token(i.alive_) {}
+    std::shared_ptr<Interpreter> interpreter;
+    LifeToken token;  // goes before the interpreter
+  };
+
+  struct ScriptedNode final : NodeBody<B>, Owned {
+    ScriptedNode(Interpreter& i, NodeId n, std::int32_t m) : Owned(i), id(n), making(m) {}
+    List run(typename B::RunningNode& node, List&& gradients) override {
+      LifeToken running(this->interpreter->running_);
+      return this->interpreter->run_node(*this, node, gradients);
+    }
+    const NodeId id;
+    const std::int32_t making;
+    Pools<B> pools;
+  };
+
+  struct ScriptedHook final : HookBody<B>, Owned {
+    ScriptedHook(Interpreter& i, HookId h) : Owned(i), id(h) {}
+    std::optional<List> run(std::span<const Tensor> slots) override {
+      const Hook& hook = this->interpreter->scenario_.hooks[static_cast<std::size_t>(id)];
+      return this->interpreter->run_hook(id, event_of(hook.kind), hook.script, slots, pools);
+    }
+    const HookId id;
+    Pools<B> pools;
+  };
+
+  struct SavedHooks final : SavedHooksBody<B>, Owned {
+    SavedHooks(Interpreter& i, HookId h) : Owned(i), id(h) {}
+    Tensor pack(const Tensor& tensor) override { return half(EventKind::pack, tensor); }
+    Tensor unpack(const Tensor& packed) override { return half(EventKind::unpack, packed); }
+    Tensor half(EventKind kind, const Tensor& tensor) {
+      const Hook& hook = this->interpreter->scenario_.hooks[static_cast<std::size_t>(id)];
+      const Script& script = kind == EventKind::pack ? hook.script : hook.unpack_script;
+      const auto result =
+          this->interpreter->run_hook(id, kind, script, std::span(&tensor, 1), pools);
+      return result && !result->empty() ? (*result)[0] : tensor;
+    }
+    const HookId id;
+    Pools<B> pools;
+  };
+
+  struct NodeTrace final : TraceBody, Owned {
+    NodeTrace(Interpreter& i, NodeId n, std::int32_t m) : Owned(i), id(n), making(m) {}
+    void enter() override {
+      this->interpreter->recorder_.node(EventKind::node_enter, id, making, {});
+    }
+    void exit() override {
+      this->interpreter->recorder_.node(EventKind::node_exit, id, making, {});
+    }
+    const NodeId id;
+    const std::int32_t making;
+  };
+
+  struct ScriptedCallback final : Owned {
+    ScriptedCallback(Interpreter& i, CallbackId c) : Owned(i), id(c) {}
+    const CallbackId id;
+  };
+
+  // ---- The whole run
+  // --------------------------------------------------------------------------------
+
+  Outcome run_all() {
+    for (std::size_t i = 0; i < scenario_.leaves.size(); ++i) make_leaf(i);
+    Context program;
+    run_steps(scenario_.program, program);
+    running_.wait_for_none();
+    Outcome outcome;
+    outcome.leaf_grads = take_leaf_grads();
+    let_go();
+    const std::int64_t live = alive_.wait_for_none(std::chrono::seconds(1));
+    binding_.finish();
+    Outcome recorded = recorder_.take();
+    recorded.leaf_grads = std::move(outcome.leaf_grads);
+    recorded.state.live_objects = live;
+    if constexpr (CountsThreads<B>) recorded.state.engine_threads = binding_.engine_threads();
+    return recorded;
+  }
+
+  // Reads them, and clears them: a `.grad` with history is the one cycle that may stay (GRAPH2-4).
+  Values take_leaf_grads() {
+    Values grads;
+    for (const Leaf& leaf : scenario_.leaves) grads.push_back(take_grad(leaf.value));
+    for (const ValueId value : values_with_grad(scenario_)) take_grad(value);
+    return grads;
+  }
+
+  std::optional<TensorValue> take_grad(ValueId id) {
+    const Tensor tensor = values_.get(id);
+    if (!binding_.defined(tensor)) return std::nullopt;
+    auto grad = binding_.read(binding_.grad_of(tensor));
+    binding_.set_grad(tensor, Tensor());
+    return grad;
+  }
+
+  void let_go() {
+    values_.clear();
+    hooks_.clear();
+    nodes_.clear();
+  }
+
+  // ---- Making leaves and nodes
+  // ----------------------------------------------------------------------
+
+  void make_leaf(std::size_t index) {
+    const Leaf& leaf = scenario_.leaves[index];
+    WithStep stream;
+    stream.stream = leaf.stream;
+    std::optional<typename B::Settings> settings;
+    if (leaf.stream != no_id) settings.emplace(binding_, stream, nullptr);
+    const Tensor tensor = binding_.make(leaf.initial);
+    if (leaf.requires_grad) binding_.set_requires_grad(tensor, true);
+    if (leaf.grad) binding_.set_grad(tensor, binding_.make(*leaf.grad));
+    values_.set(leaf.value, tensor);
+    settings.reset();
+    if (leaf.requires_grad) watch_accumulator(index, tensor);
+    const NodeId accumulator = accumulator_of(scenario_, static_cast<std::int32_t>(index));
+    add_hooks_at_creation(accumulator, std::span(&leaf.value, 1));
+  }
+
+  // An engine may drop an accumulator that no graph uses, and its hooks with it; whoever hooks one
+  // keeps it.
+  void watch_accumulator(std::size_t leaf, const Tensor& tensor) {
+    const NodeId id = accumulator_of(scenario_, static_cast<std::int32_t>(leaf));
+    const bool traced = scenario_.trace == Trace::all;
+    NodeHandle& kept = nodes_[static_cast<std::size_t>(id)];
+    if (kept || !(traced || named_[static_cast<std::size_t>(id)])) return;
+    kept = binding_.accumulator_of(tensor);
+    if (traced) binding_.trace(kept, std::make_shared<NodeTrace>(*this, id, 0));
+  }
+
+  void make_node(NodeId id) {
+    const Node& node = scenario_.nodes[static_cast<std::size_t>(id)];
+    List inputs;
+    for (const ValueId input : node.inputs) inputs.push_back(values_.get(input));
+    const bool in_place = spec_of(node.operation).in_place;
+    const NodeHandle before = in_place ? binding_.node_of(inputs[0]) : NodeHandle();
+    const std::int32_t making = makings_[static_cast<std::size_t>(id)].fetch_add(1);
+    List outputs;
+    if (node.custom) {
+      make_custom(id, node, making, inputs, outputs);
+    } else {
+      binding_.apply(node, inputs, outputs);
+    }
+    NodeHandle made = binding_.node_of(outputs[0]);
+    if (in_place && made == before) made = NodeHandle();
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      values_.set(node.outputs[i], std::move(outputs[i]));
+    }
+    node_is_made(id, making, std::move(made));
+  }
+
+  void node_is_made(NodeId id, std::int32_t making, NodeHandle node) {
+    const bool built_in = !scenario_.nodes[static_cast<std::size_t>(id)].custom;
+    if (node && built_in && scenario_.trace == Trace::all) {
+      binding_.trace(node, std::make_shared<NodeTrace>(*this, id, making));
+    }
+    if (named_[static_cast<std::size_t>(id)])
+      nodes_[static_cast<std::size_t>(id)] = std::move(node);
+    add_hooks_at_creation(id, scenario_.nodes[static_cast<std::size_t>(id)].outputs);
+  }
+
+  void make_custom(NodeId id, const Node& node, std::int32_t making, const List& inputs,
+                   List& outputs) {
+    auto body = std::make_shared<ScriptedNode>(*this, id, making);
+    compute_forward(node, inputs, outputs, body->pools);
+    const std::vector<SavedValue> saves = saved_values(node);
+    binding_.make_custom(CustomNodeRequest<B>{node, inputs, outputs, saves, std::move(body)});
+  }
+
+  void compute_forward(const Node& node, const List& inputs, List& outputs, Pools<B>& pools) {
+    [[maybe_unused]] typename B::NoRecording no_recording;
+    Scope<B> scope;
+    scope.slots = std::span<const Tensor>(inputs.data(), inputs.size());
+    scope.pools = &pools;
+    const Evaluator<B> evaluator(binding_, values_, scope);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      const auto& forward = node.custom->forward;
+      outputs.push_back(forward.empty() ? evaluator.sum_of_slots()
+                                        : evaluator.evaluate(forward[i]));
+    }
+  }
+
+  // ---- Hooks
+  // ----------------------------------------------------------------------------------------
+
+  void add_hooks_at_creation(NodeId node, std::span<const ValueId> values) {
+    for (std::size_t i = 0; i < scenario_.hooks.size(); ++i) {
+      const Hook& hook = scenario_.hooks[i];
+      if (!hook.at_creation) continue;
+      if (is_about(hook, node, values)) add_hook(static_cast<HookId>(i));
+    }
+  }
+
+  // Whether the making of the node and these values was the last thing that the hook waited for.
+  bool is_about(const Hook& hook, NodeId node, std::span<const ValueId> made) const {
+    if (hook.node != no_id) return hook.node == node;
+    bool concerned = false;
+    for (const ValueId id : hook.values) {
+      concerned |= std::find(made.begin(), made.end(), id) != made.end();
+      if (!binding_.defined(values_.get(id))) return false;
+    }
+    return concerned;
+  }
+
+  void add_hook(HookId id) {
+    HookHandle handle = register_hook(id, scenario_.hooks[static_cast<std::size_t>(id)]);
+    std::lock_guard lock(hooks_mutex_);
+    hooks_[static_cast<std::size_t>(id)].push_back(std::move(handle));
+  }
+
+  HookHandle register_hook(HookId id, const Hook& hook) {
+    auto body = [&] { return std::make_shared<ScriptedHook>(*this, id); };
+    switch (hook.kind) {
+      case HookKind::tensor:
+        if constexpr (HasTensorHooks<B>) {
+          return binding_.add_tensor_hook(values_.get(hook.values[0]), body());
+        }
+        break;
+      case HookKind::retain_grad:
+        if constexpr (HasRetainGrad<B>) {
+          binding_.retain_grad(values_.get(hook.values[0]));
+          return HookHandle();
+        }
+        break;
+      case HookKind::node_pre:
+        if constexpr (HasNodeHooks<B>) return binding_.add_node_pre_hook(node(hook.node), body());
+        break;
+      case HookKind::node_post:
+        if constexpr (HasNodeHooks<B>) return binding_.add_node_post_hook(node(hook.node), body());
+        break;
+      case HookKind::post_accumulate:
+        if constexpr (HasPostAccumulateHooks<B>) {
+          return binding_.add_post_accumulate_hook(values_.get(hook.values[0]), body());
+        }
+        break;
+      case HookKind::multi:
+        if constexpr (HasMultiHooks<B>)
+          return binding_.add_multi_hook(tensors(hook.values), body());
+        break;
+      case HookKind::capture:
+      case HookKind::saved:
+        break;  // their steps name them
+    }
+    throw NotOffered("hook '" + hook.name + "'");
+  }
+
+  void remove_hook(HookId id) {
+    std::vector<HookHandle> handles;
+    {
+      std::lock_guard lock(hooks_mutex_);
+      handles.swap(hooks_[static_cast<std::size_t>(id)]);
+    }
+    if constexpr (HasTensorHooks<B>) {
+      for (const HookHandle& handle : handles) binding_.remove_hook(handle);
+    }
+  }
+
+  // ---- Scripts
+  // --------------------------------------------------------------------------------------
+
+  List run_node(ScriptedNode& body, typename B::RunningNode& node, const List& gradients) {
+    const Node& described = scenario_.nodes[static_cast<std::size_t>(body.id)];
+    const CustomNode& custom = *described.custom;
+    recorder_.node(EventKind::node_enter, body.id, body.making, read_all(gradients));
+    List saved;
+    for (std::size_t i = 0; i < custom.saves.size(); ++i) saved.push_back(node.saved(i));
+    Context context{true,
+                    {std::span<const Tensor>(gradients.data(), gradients.size()), custom.saves,
+                     std::span<const Tensor>(saved.data(), saved.size()), &body.pools},
+                    &node};
+    run_steps(custom.backward.steps, context);
+    List results = returns_of(custom.backward, context.scope, described.inputs.size());
+    recorder_.node(EventKind::node_exit, body.id, body.making, read_all(results));
+    return results;
+  }
+
+  List returns_of(const Script& script, const Scope<B>& scope, std::size_t inputs) {
+    const Evaluator<B> evaluator(binding_, values_, scope);
+    List results;
+    if (script.returns) {
+      for (const Expression& expression : *script.returns) {
+        results.push_back(evaluator.evaluate(expression));
+      }
+    } else {
+      for (std::size_t i = 0; i < inputs; ++i) results.push_back(evaluator.sum_of_slots());
+    }
+    return results;
+  }
+
+  std::optional<List> run_hook(HookId id, EventKind kind, const Script& script,
+                               std::span<const Tensor> slots, Pools<B>& pools) {
+    LifeToken running(running_);
+    recorder_.event(kind, id, read_all(slots));
+    Context context{true, {slots, {}, {}, &pools}, nullptr};
+    run_steps(script.steps, context);
+    if (!script.returns) return std::nullopt;
+    return returns_of(script, context.scope, 0);
+  }
+
+  void run_callback(CallbackId id) {
+    LifeToken running(running_);
+    recorder_.event(EventKind::callback, id, {});
+    Context context{true, {}, nullptr};
+    run_steps(scenario_.callbacks[static_cast<std::size_t>(id)].steps, context);
+  }
+
+  // ---- Steps
+  // ----------------------------------------------------------------------------------------
+
+  void run_steps(const Steps& steps, Context& context) {
+    for (const Step& step : steps) run_step(step, context);
+  }
+
+  void run_step(const Step& step, Context& context) {
+    Values values;
+    try {
+      std::visit([&](const auto& action) { perform(action, step.id, context, values); },
+                 step.action);
+    } catch (...) {
+      recorder_.step(step.id, explain(std::current_exception()), {});
+      if (context.errors_travel && !std::holds_alternative<TryStep>(step.action)) throw;
+      return;
+    }
+    recorder_.step(step.id, std::nullopt, std::move(values));
+  }
+
+  ErrorReport explain(const std::exception_ptr& error) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const ScriptedError& e) {
+      return {ErrorCategory::user, e.what(), false, e.what()};
+    } catch (const ForeignError& e) {
+      return {ErrorCategory::user, e.token, true, e.token};
+    } catch (const NotOffered& e) {
+      return {ErrorCategory::other, "", false, e.what()};
+    } catch (...) {
+      return binding_.classify(std::current_exception());
+    }
+  }
+
+  void perform(const ForwardStep& step, StepId, Context&, Values&) {
+    for (const NodeId node : step.nodes) make_node(node);
+  }
+
+  void perform(const PassStep& step, StepId id, Context&, Values& values) {
+    PassRequest<B> request{step, {}, {}, {}, {}};
+    for (const Root& root : step.roots) {
+      request.roots.push_back(values_.get(root.value));
+      request.seeds.push_back(seed(root.seed));
+    }
+    if (step.inputs) request.inputs = tensors(*step.inputs);
+    for (const CaptureHook& capture : step.capture_hooks) {
+      request.capture_hooks.push_back({static_cast<std::size_t>(capture.input),
+                                       std::make_shared<ScriptedHook>(*this, capture.hook)});
+    }
+    const List results = pass(id, std::move(request));
+    values = read_all(results);
+    for (std::size_t i = 0; i < step.results.size(); ++i) values_.set(step.results[i], results[i]);
+    add_hooks_at_creation(no_id, step.results);
+  }
+
+  // The call, with its begin and end in the trace, also when it ends with an error.
+  List pass(StepId id, PassRequest<B> request) {
+    const ThreadState before = binding_.thread_state();
+    recorder_.event(EventKind::pass_begin, id, {});
+    struct End {
+      Interpreter& interpreter;
+      const StepId id;
+      const ThreadState& before;
+      ~End() { interpreter.pass_ended(id, before); }
+    } end{*this, id, before};
+    return binding_.pass(std::move(request));
+  }
+
+  void pass_ended(StepId id, const ThreadState& before) {
+    recorder_.event(EventKind::pass_end, id, {});
+    const ThreadState after = binding_.thread_state();
+    if (after == before) return;
+    for (const std::string& line : differences(before, after)) {
+      recorder_.state_change("step " + std::to_string(id) + ": " + line);
+    }
+  }
+
+  Tensor seed(const Seed& seed) {
+    if (seed.constant) return binding_.make(*seed.constant);
+    return seed.value == no_id ? Tensor() : values_.get(seed.value);
+  }
+
+  void perform(const SetGradStep& step, StepId, Context&, Values&) {
+    binding_.set_grad(values_.get(step.leaf), step.grad ? binding_.make(*step.grad) : Tensor());
+  }
+
+  void perform(const ReadStep& step, StepId, Context&, Values& values) {
+    for (const ValueId id : step.values) values.push_back(binding_.read(values_.get(id)));
+    for (const ValueId id : step.grads) {
+      values.push_back(binding_.read(binding_.grad_of(values_.get(id))));
+    }
+  }
+
+  void perform(const ChangeStep& step, StepId, Context&, Values&) {
+    binding_.change(through(values_.get(step.value), step.through), step.how, step.number);
+  }
+
+  void perform(const KeepStep& step, StepId, Context& context, Values&) {
+    const Tensor& slot = context.scope.slots[static_cast<std::size_t>(step.slot)];
+    values_.set(step.as, binding_.defined(slot) ? through(slot, step.through) : Tensor());
+    add_hooks_at_creation(no_id, std::span(&step.as, 1));
+  }
+
+  Tensor through(const Tensor& tensor, Through way) {
+    return way == Through::handle ? tensor : binding_.alias(tensor, way);
+  }
+
+  void perform(const DropStep& step, StepId, Context&, Values&) {
+    for (const ValueId id : step.values) values_.drop(id);
+  }
+
+  void perform(const RequiresGradStep& step, StepId, Context&, Values&) {
+    const Tensor tensor = values_.get(step.value);
+    binding_.set_requires_grad(tensor, step.on);
+    const Value& value = scenario_.values[static_cast<std::size_t>(step.value)];
+    if (step.on && value.origin == Value::Origin::leaf) {
+      watch_accumulator(static_cast<std::size_t>(value.producer), tensor);
+    }
+  }
+
+  void perform(const WithStep& step, StepId, Context& context, Values&) {
+    std::shared_ptr<SavedHooksBody<B>> hooks;
+    if (step.saved_hooks != no_id) hooks = std::make_shared<SavedHooks>(*this, step.saved_hooks);
+    typename B::Settings settings(binding_, step, std::move(hooks));
+    run_steps(step.steps, context);
+  }
+
+  void perform(const TryStep& step, StepId, Context& context, Values&) {
+    Context inner = context;
+    inner.errors_travel = true;
+    run_steps(step.steps, inner);
+  }
+
+  void perform(const ParallelStep& step, StepId, Context& context, Values&) {
+    std::vector<std::exception_ptr> errors(step.threads.size());
+    std::vector<std::function<void()>> functions;
+    for (std::size_t i = 0; i < step.threads.size(); ++i) {
+      functions.push_back([&, i, number = recorder_.reserve_thread()] {
+        recorder_.adopt_thread(number);
+        Context inner = context;
+        try {
+          run_steps(step.threads[i].steps, inner);
+        } catch (...) {
+          errors[i] = std::current_exception();
+        }
+      });
+    }
+    run_threads(functions);
+    for (const auto& error : errors) {
+      if (error) std::rethrow_exception(error);
+    }
+  }
+
+  void perform(const RepeatStep& step, StepId, Context& context, Values&) {
+    for (std::int64_t i = 0; i < step.times; ++i) run_steps(step.steps, context);
+  }
+
+  void perform(const BarrierStep& step, StepId, Context&, Values&) {
+    meeting_points_.barrier(step.barrier).arrive_and_wait();
+  }
+
+  void perform(const LockStep& step, StepId, Context&, Values&) {
+    std::mutex& lock = meeting_points_.lock(step.lock);
+    step.acquire ? lock.lock() : lock.unlock();
+  }
+
+  void perform(const ThrowStep& step, StepId, Context&, Values&) {
+    if (step.foreign) throw ForeignError{step.token};
+    throw ScriptedError(step.token);
+  }
+
+  void perform(const QueueCallbackStep& step, StepId, Context&, Values&) {
+    if constexpr (HasCallbacks<B>) {
+      auto body = std::make_shared<ScriptedCallback>(*this, step.callback);
+      binding_.queue_callback([body] { body->interpreter->run_callback(body->id); });
+    } else {
+      throw NotOffered("queue_callback");
+    }
+  }
+
+  void perform(const HookStep& step, StepId, Context&, Values&) {
+    step.add ? add_hook(step.hook) : remove_hook(step.hook);
+  }
+
+  void perform(const ObserveStep& step, StepId id, Context& context, Values&) {
+    recorder_.event(EventKind::observe, id, {}, observe(step, context));
+  }
+
+  std::int64_t observe(const ObserveStep& step, const Context& context) {
+    if (step.what != ObserveStep::What::needed) {
+      return binding_.observe(step, step.node == no_id ? NodeHandle() : node(step.node));
+    }
+    std::int64_t bits = 0;
+    for (std::size_t i = 0; i < context.node->gradients(); ++i) {
+      if (context.node->needed(i)) bits |= std::int64_t{1} << i;
+    }
+    return bits;
+  }
+
+  void perform(const EngineStep& step, StepId, Context&, Values&) {
+    if constexpr (HasEngineControl<B>) {
+      binding_.control_engine(step.what);
+    } else {
+      throw NotOffered("start and stop");
+    }
+  }
+
+  void perform(const StreamStep& step, StepId, Context&, Values&) {
+    if constexpr (HasStreamControl<B>) {
+      binding_.control_stream(step);
+    } else {
+      throw NotOffered("streams");
+    }
+  }
+
+  void perform(const ForkStep& step, StepId, Context& context, Values&) {
+    const std::string answer = run_in_child([&] {
+      recorder_.take();
+      recorder_.reopen();
+      Context inner = context;
+      inner.errors_travel = false;
+      run_steps(step.steps, inner);
+      return steps_as_text(recorder_.take().steps, scenario_);
+    });
+    for (StepResult& result : steps_from_text(answer, scenario_)) {
+      recorder_.step(result.step, std::move(result.error), std::move(result.values));
+    }
+  }
+
+  // ---- Small helpers
+  // ----------------------------------------------------------------------------------
+
+  NodeHandle node(NodeId id) {
+    const NodeHandle& named = nodes_[static_cast<std::size_t>(id)];
+    if (!named) throw NotOffered("a node without history: '" + node_name(scenario_, id) + "'");
+    return named;
+  }
+
+  List tensors(const std::vector<ValueId>& ids) const {
+    List list;
+    for (const ValueId id : ids) list.push_back(values_.get(id));
+    return list;
+  }
+
+  template <typename Tensors>
+  Values read_all(const Tensors& tensors) {
+    Values values;
+    values.reserve(tensors.size());
+    for (const Tensor& tensor : tensors) values.push_back(binding_.read(tensor));
+    return values;
+  }
+
+  const std::shared_ptr<const Scenario> owned_;
+  const Scenario& scenario_;
+  LifeCounter alive_;    // bodies
+  LifeCounter running_;  // scripts that run at the moment
+  B binding_;
+  Recorder recorder_;
+  MeetingPoints meeting_points_;
+  Handles<Tensor> values_;
+  const std::vector<bool> named_;  // by NodeId
+  std::vector<NodeHandle> nodes_;  // those that are named or must be kept
+  std::vector<std::atomic<std::int32_t>> makings_;
+  std::mutex hooks_mutex_;
+  std::vector<std::vector<HookHandle>> hooks_;
+};
+
+}  // namespace gradcts::kit

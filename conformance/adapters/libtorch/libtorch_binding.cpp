@@ -1,0 +1,538 @@
+// libtorch, the C++ library under PyTorch, as an engine under test: on the CPU, through the C++
+// interface of the installed version (written for 1.13).
+//
+// What only Python offers there is not claimed: hooks after accumulation, over several tensors, on
+// captures and on saved tensors, zeros for unused inputs.
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/engine.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/basic_ops.h>
+#include <torch/csrc/autograd/saved_variable.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "conformance/adapters/kit/export.h"
+
+namespace gradcts::libtorch {
+namespace {
+
+namespace ag = torch::autograd;
+using at::Tensor;
+using List = ag::variable_list;
+
+// ---- Tensors as plain data ----------------------------------------------------------------------
+
+// In the order of gradcts::ScalarType.
+constexpr at::ScalarType types[] = {at::kHalf,         at::kBFloat16,      at::kFloat, at::kDouble,
+                                    at::kComplexFloat, at::kComplexDouble, at::kLong,  at::kBool};
+
+at::ScalarType type_of(ScalarType type) {
+  return types[static_cast<std::size_t>(type)];
+}
+ScalarType type_of(const Tensor& tensor) {
+  const auto* found = std::find(std::begin(types), std::end(types), tensor.scalar_type());
+  if (found == std::end(types)) throw std::logic_error("a tensor of an unknown type");
+  return static_cast<ScalarType>(found - std::begin(types));
+}
+
+at::IntArrayRef sizes(const Shape& shape) {
+  return {shape.data(), shape.size()};
+}
+Shape shape_of(at::IntArrayRef sizes) {
+  return Shape(sizes.begin(), sizes.end());
+}
+
+// Elements in row-major order as a dense tensor.
+Tensor dense(const TensorValue& value, at::IntArrayRef shape) {
+  auto result = at::empty(shape, value.is_complex() ? at::kComplexDouble : at::kDouble);
+  std::copy(value.values.begin(), value.values.end(), static_cast<double*>(result.data_ptr()));
+  return value.type == ScalarType::float64 ? result : result.to(type_of(value.type));
+}
+
+Tensor sparse(const TensorValue& value) {
+  const auto& [dims, coordinates, coalesced] = *value.coordinates;
+  const auto entries = static_cast<std::int64_t>(coordinates.size()) / dims;
+  auto indices = at::empty({dims, entries}, at::kLong);
+  std::copy(coordinates.begin(), coordinates.end(), indices.data_ptr<std::int64_t>());
+  std::vector<std::int64_t> shape{entries};
+  shape.insert(shape.end(), value.shape.begin() + dims, value.shape.end());
+  auto result = at::_sparse_coo_tensor_unsafe(indices, dense(value, shape), sizes(value.shape));
+  return result._coalesced_(coalesced);
+}
+
+// The same elements with other strides; a dimension of stride 0 is expanded from its first element.
+Tensor with_strides(const Tensor& tensor, const Shape& strides) {
+  Tensor first = tensor;
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    if (strides[i] == 0) first = first.narrow(static_cast<std::int64_t>(i), 0, 1);
+  }
+  auto result = at::empty_strided(first.sizes(), sizes(strides), tensor.options());
+  return result.copy_(first).expand(tensor.sizes());
+}
+
+void read_elements(const Tensor& tensor, TensorValue& value) {
+  const auto wide = value.is_complex() ? at::kComplexDouble : at::kDouble;
+  const Tensor elements = tensor.contiguous().to(wide).resolve_conj();
+  const auto* data = static_cast<const double*>(elements.data_ptr());
+  value.values.assign(data, data + elements.numel() * (value.is_complex() ? 2 : 1));
+}
+
+void read_sparse(const Tensor& tensor, TensorValue& value) {
+  value.layout = Layout::sparse;
+  const Tensor indices = tensor._indices().contiguous();
+  const auto* data = indices.data_ptr<std::int64_t>();
+  value.coordinates =
+      SparseCoordinates{tensor.sparse_dim(), {data, data + indices.numel()}, tensor.is_coalesced()};
+  read_elements(tensor._values(), value);
+}
+
+// ---- Operations ---------------------------------------------------------------------------------
+
+template <typename T>
+T attribute(const Node& node, std::size_t index, T otherwise = T()) {
+  const auto* found = std::get_if<T>(&node.attributes[index]);
+  return found ? *found : otherwise;
+}
+std::int64_t integer(const Node& node, std::size_t i) {
+  return attribute<std::int64_t>(node, i);
+}
+double number(const Node& node) {
+  return attribute<double>(node, 0);
+}
+c10::optional<at::Scalar> bound(const Node& node, std::size_t index) {
+  const auto* found = std::get_if<double>(&node.attributes[index]);
+  return found ? c10::optional<at::Scalar>(*found) : c10::nullopt;
+}
+
+Tensor reduce(const Node& node, const Tensor& x) {
+  const bool mean = node.operation == Operation::mean;
+  const auto* dims = std::get_if<IntegerList>(&node.attributes[0]);
+  const bool keep = attribute<bool>(node, 1);
+  if (!dims && !keep) return mean ? x.mean() : x.sum();
+  IntegerList all;
+  for (std::int64_t i = 0; !dims && i < x.dim(); ++i) all.push_back(i);
+  const at::IntArrayRef over = sizes(dims ? *dims : all);
+  return mean ? x.mean(over, keep) : x.sum(over, keep);
+}
+
+Tensor slice(const Node& n, const Tensor& x) {
+  return x.slice(integer(n, 0), integer(n, 1), integer(n, 2), attribute<std::int64_t>(n, 3, 1));
+}
+
+Tensor cast(const Tensor& x, ScalarType type) {
+  return x.to(type_of(type), /*non_blocking=*/false, /*copy=*/true);
+}
+
+using Apply = Tensor (*)(const List& in, const Node& n);
+constexpr std::pair<Operation, Apply> operations[] = {
+    {Operation::add, [](const List& in, const Node&) { return in[0].add(in[1]); }},
+    {Operation::sub, [](const List& in, const Node&) { return in[0].sub(in[1]); }},
+    {Operation::mul, [](const List& in, const Node&) { return in[0].mul(in[1]); }},
+    {Operation::div, [](const List& in, const Node&) { return in[0].div(in[1]); }},
+    {Operation::neg, [](const List& in, const Node&) { return in[0].neg(); }},
+    {Operation::scale, [](const List& in, const Node& n) { return in[0].mul(number(n)); }},
+    {Operation::power, [](const List& in, const Node& n) { return in[0].pow(number(n)); }},
+    {Operation::maximum, [](const List& in, const Node&) { return in[0].maximum(in[1]); }},
+    {Operation::minimum, [](const List& in, const Node&) { return in[0].minimum(in[1]); }},
+    {Operation::where, [](const List& in, const Node&) { return at::where(in[0], in[1], in[2]); }},
+    {Operation::clamp,
+     [](const List& in, const Node& n) { return in[0].clamp(bound(n, 0), bound(n, 1)); }},
+    {Operation::sum, [](const List& in, const Node& n) { return reduce(n, in[0]); }},
+    {Operation::mean, [](const List& in, const Node& n) { return reduce(n, in[0]); }},
+    {Operation::mm, [](const List& in, const Node&) { return in[0].mm(in[1]); }},
+    {Operation::view,
+     [](const List& in, const Node& n) { return in[0].view(sizes(attribute<IntegerList>(n, 0))); }},
+    {Operation::expand,
+     [](const List& in, const Node& n) {
+       return in[0].expand(sizes(attribute<IntegerList>(n, 0)));
+     }},
+    {Operation::transpose,
+     [](const List& in, const Node& n) { return in[0].transpose(integer(n, 0), integer(n, 1)); }},
+    {Operation::select,
+     [](const List& in, const Node& n) { return in[0].select(integer(n, 0), integer(n, 1)); }},
+    {Operation::slice, [](const List& in, const Node& n) { return slice(n, in[0]); }},
+    {Operation::cat, [](const List& in, const Node& n) { return at::cat(in, integer(n, 0)); }},
+    {Operation::clone, [](const List& in, const Node&) { return in[0].clone(); }},
+    {Operation::detach, [](const List& in, const Node&) { return in[0].detach(); }},
+    {Operation::exp, [](const List& in, const Node&) { return in[0].exp(); }},
+    {Operation::log, [](const List& in, const Node&) { return in[0].log(); }},
+    {Operation::sin, [](const List& in, const Node&) { return in[0].sin(); }},
+    {Operation::cos, [](const List& in, const Node&) { return in[0].cos(); }},
+    {Operation::tanh, [](const List& in, const Node&) { return in[0].tanh(); }},
+    {Operation::sigmoid, [](const List& in, const Node&) { return in[0].sigmoid(); }},
+    {Operation::relu, [](const List& in, const Node&) { return in[0].relu(); }},
+    {Operation::sqrt, [](const List& in, const Node&) { return in[0].sqrt(); }},
+    {Operation::cast,
+     [](const List& in, const Node& n) { return cast(in[0], attribute<ScalarType>(n, 0)); }},
+    {Operation::add_in_place, [](const List& in, const Node&) { return in[0].add_(in[1]); }},
+    {Operation::sub_in_place, [](const List& in, const Node&) { return in[0].sub_(in[1]); }},
+    {Operation::mul_in_place, [](const List& in, const Node&) { return in[0].mul_(in[1]); }},
+    {Operation::scale_in_place,
+     [](const List& in, const Node& n) { return in[0].mul_(number(n)); }},
+    {Operation::exp_in_place, [](const List& in, const Node&) { return in[0].exp_(); }},
+};
+
+// ---- Errors -------------------------------------------------------------------------------------
+
+ErrorCategory category_of(std::string_view text) {
+  using enum ErrorCategory;
+  static constexpr std::pair<std::string_view, ErrorCategory> phrases[] = {
+      {"invalid number of gradients", gradient_count},
+      {"but expected shape compatible with", gradient_shape},
+      {"input_is_complex == grad_is_complex", gradient_type},
+      {"- expected type", gradient_type},
+      {"- expected layout", gradient_type},
+      {"- expected device", gradient_device},
+      {"has changed the", hook_result},
+      {"to not have been used in the graph", unused_input},
+      {"backward through the graph a second time", graph_released},
+      {"modified by an inplace operation", saved_modified},
+      {"differentiate twice", not_differentiable},
+      {"is not implemented", not_differentiable},
+      {"can only be installed during backward pass", outside_pass},
+      {"returned nan values", nan_gradient},
+      {"could not compute gradients for some functions", incomplete},
+      {"dependency not found for", incomplete},
+      {"in combination with fork-based multiprocessing", forked},
+      {"is being used in an in-place operation", in_place},
+      {"is being modified inplace", in_place},
+      {"not require grad", invalid_argument},
+      {"grad can be implicitly created only", invalid_argument},
+      {"change requires_grad flags of leaf", invalid_argument},
+      {"can require gradients", invalid_argument},
+  };
+  for (const auto& [phrase, category] : phrases) {
+    if (text.find(phrase) != std::string_view::npos) return category;
+  }
+  return other;
+}
+
+// ---- Nodes, hooks, settings ---------------------------------------------------------------------
+
+struct Binding;
+
+// A custom node as a user of libtorch would write it.
+class ScriptedNode final : public ag::Node {
+ public:
+  ScriptedNode(const gradcts::Node& node, std::shared_ptr<kit::NodeBody<Binding>> body)
+      : name_(node.name),
+        materialise_(node.custom->materialise),
+        differentiable_(node.custom->differentiable),
+        body_(std::move(body)) {}
+
+  bool needed(std::size_t i) const { return task_should_compute_output(i); }
+  std::size_t gradients() const { return num_outputs(); }
+  Tensor saved(std::size_t i) {
+    std::lock_guard lock(mutex_);
+    return saved_[i].unpack(shared_from_this());
+  }
+
+  void save(const Tensor& tensor, bool is_output) { saved_.emplace_back(tensor, is_output); }
+  std::string name() const override { return name_; }
+  void release_variables() override {
+    std::lock_guard lock(mutex_);
+    for (auto& saved : saved_) saved.reset_data();
+  }
+
+ protected:
+  List apply(List&& gradients) override;
+
+ private:
+  const std::string name_;
+  const bool materialise_;
+  const bool differentiable_;
+  const std::shared_ptr<kit::NodeBody<Binding>> body_;
+  std::vector<ag::SavedVariable> saved_;
+};
+
+using Script = std::function<std::optional<List>(const List&)>;
+struct PreHook final : ag::FunctionPreHook {
+  PreHook(Script s, bool t) : script(std::move(s)), is_trace(t) {}
+  List operator()(const List& gradients) override { return script(gradients).value_or(gradients); }
+  const Script script;
+  const bool is_trace;
+};
+struct PostHook final : ag::FunctionPostHook {
+  explicit PostHook(Script s) : script(std::move(s)) {}
+  List operator()(const List& results, const List&) override {
+    return script(results).value_or(results);
+  }
+  const Script script;
+};
+
+// Pre-hooks run in the order of the list, in which the trace's must be the last.
+void keep_trace_last(const std::shared_ptr<ag::Node>& node) {
+  if (!node) return;
+  auto& hooks = const_cast<std::vector<std::unique_ptr<ag::FunctionPreHook>>&>(node->pre_hooks());
+  const auto trace = std::find_if(hooks.begin(), hooks.end(), [](const auto& hook) {
+    const auto* ours = dynamic_cast<const PreHook*>(hook.get());
+    return ours && ours->is_trace;
+  });
+  if (trace != hooks.end()) std::rotate(trace, trace + 1, hooks.end());
+}
+
+// State of the user that libtorch carries along with a pass.
+struct UserState final : c10::DebugInfoBase {
+  explicit UserState(std::int64_t n) : number(n) {}
+  const std::int64_t number;
+};
+std::int64_t user_state() {
+  const auto* info = c10::ThreadLocalDebugInfo::get(c10::DebugInfoKind::TEST_INFO);
+  return info ? static_cast<const UserState*>(info)->number : 0;
+}
+
+class ScopedSettings {
+ public:
+  ScopedSettings(Binding&, const WithStep& step, std::shared_ptr<kit::SavedHooksBody<Binding>>)
+      : anomaly_(ag::AnomalyMode::is_enabled()), check_nan_(ag::AnomalyMode::should_check_nan()) {
+    if (step.recording) recording_.emplace(*step.recording);
+    if (step.anomaly) ag::AnomalyMode::set_enabled(*step.anomaly, step.check_nan.value_or(true));
+    if (step.user_state) {
+      auto state = std::make_shared<UserState>(*step.user_state);
+      user_state_.emplace(c10::DebugInfoKind::TEST_INFO, std::move(state));
+    }
+  }
+  ~ScopedSettings() { ag::AnomalyMode::set_enabled(anomaly_, check_nan_); }
+
+ private:
+  const bool anomaly_;
+  const bool check_nan_;
+  std::optional<at::AutoGradMode> recording_;
+  std::optional<c10::DebugInfoGuard> user_state_;
+};
+
+// ---- The binding --------------------------------------------------------------------------------
+
+struct Binding {
+  using Tensor = at::Tensor;
+  using List = ag::variable_list;
+  using NodeHandle = std::shared_ptr<ag::Node>;
+  using HookHandle = std::function<void()>;  // takes the hook out
+  using RunningNode = ScriptedNode;
+  using Settings = ScopedSettings;
+  using NoRecording = at::NoGradGuard;
+  using Hook = std::shared_ptr<kit::HookBody<Binding>>;
+
+  static Description describe() {
+    return {"libtorch", GRADCTS_TORCH_VERSION, "pytorch-1.13", {}, {}};
+  }
+  explicit Binding(const Scenario&) { at::set_num_threads(1); }
+  void finish() {}
+
+  Tensor make(const TensorValue& value) const {
+    at::NoGradGuard no_recording;
+    if (value.layout == gradcts::Layout::sparse) return sparse(value);
+    const Tensor result = dense(value, sizes(value.shape));
+    return value.strides.empty() ? result : with_strides(result, value.strides);
+  }
+  std::optional<TensorValue> read(const Tensor& tensor) const {
+    if (!tensor.defined()) return std::nullopt;
+    at::NoGradGuard no_recording;
+    TensorValue value;
+    value.type = type_of(tensor);
+    value.shape = shape_of(tensor.sizes());
+    if (!tensor.is_sparse() && !tensor.is_contiguous()) value.strides = shape_of(tensor.strides());
+    tensor.is_sparse() ? read_sparse(tensor, value) : read_elements(tensor, value);
+    return value;
+  }
+  bool defined(const Tensor& tensor) const { return tensor.defined(); }
+  void set_requires_grad(const Tensor& tensor, bool on) const { tensor.set_requires_grad(on); }
+  Tensor grad_of(const Tensor& t) const { return t.defined() ? t.mutable_grad() : Tensor(); }
+  void set_grad(const Tensor& tensor, Tensor grad) const { tensor.mutable_grad() = grad; }
+  Tensor alias(const Tensor& tensor, Through through) const {
+    if (through == Through::detached) return tensor.detach();
+    if (through == Through::data) return tensor.variable_data();
+    at::NoGradGuard no_recording;
+    return tensor.view_as(tensor);
+  }
+  void change(const Tensor& tensor, ChangeStep::How how, double number) const {
+    at::NoGradGuard no_recording;
+    if (how == ChangeStep::How::add) tensor.add_(number);
+    if (how == ChangeStep::How::multiply) tensor.mul_(number);
+    if (how == ChangeStep::How::fill) tensor.fill_(number);
+  }
+  void write(Tensor& target, const TensorValue& value) const {
+    at::NoGradGuard no_recording;
+    target = target.defined() ? target.copy_(make(value)) : make(value);
+  }
+
+  Tensor scaled(const Tensor& x, double factor) const { return x.mul(factor); }
+  Tensor sum(const Tensor& x, const Tensor& y) const {
+    return x.is_sparse() && !y.is_sparse() ? y.add(x) : x.add(y);
+  }
+  Tensor product(const Tensor& x, const Tensor& y) const { return x.mul(y); }
+  Tensor expanded(const Tensor& x, const Shape& shape) const { return x.expand(sizes(shape)); }
+  Tensor cast(const Tensor& x, ScalarType type) const { return libtorch::cast(x, type); }
+  Tensor moved(const Tensor& x, Device) const { return x; }
+
+  void apply(const gradcts::Node& node, const List& inputs, List& outputs) const {
+    if (node.operation == Operation::unbind) {
+      outputs = inputs[0].unbind(integer(node, 0));
+      return;
+    }
+    for (const auto& [operation, function] : operations) {
+      if (operation == node.operation) return outputs.push_back(function(inputs, node));
+    }
+    throw kit::NotOffered("operation " + std::string(spec_of(node.operation).name));
+  }
+
+  void make_custom(kit::CustomNodeRequest<Binding> request) const {
+    for (Tensor& output : request.outputs) separate(output, request.inputs);
+    const auto requires_grad = [](const Tensor& input) { return input.requires_grad(); };
+    const List& inputs = request.inputs;
+    if (!at::GradMode::is_enabled() || std::none_of(inputs.begin(), inputs.end(), requires_grad)) {
+      return;
+    }
+    const std::shared_ptr<ScriptedNode> node(new ScriptedNode(request.node, request.body),
+                                             ag::deleteNode);
+    node->set_next_edges(ag::collect_next_edges(inputs));
+    for (const Tensor& output : request.outputs) {
+      ag::impl::set_gradient_edge(output, {node, node->add_input_metadata(output)});
+    }
+    for (const auto& [is_output, i] : request.saves) {
+      node->save((is_output ? request.outputs : inputs)[i], is_output);
+    }
+  }
+  // An output that is an input itself gets a handle of its own to hang history on.
+  static void separate(Tensor& output, const List& inputs) {
+    at::NoGradGuard no_recording;
+    for (const Tensor& input : inputs) {
+      if (output.is_same(input)) output = input.view_as(input);
+    }
+  }
+
+  NodeHandle node_of(const Tensor& tensor) const { return tensor.grad_fn(); }
+  NodeHandle accumulator_of(const Tensor& leaf) const { return ag::impl::grad_accumulator(leaf); }
+  void trace(const NodeHandle& node, std::shared_ptr<kit::TraceBody> body) const {
+    auto enter = [body](const List&) { return body->enter(), std::nullopt; };
+    auto exit = [body](const List&) { return body->exit(), std::nullopt; };
+    node->add_pre_hook(std::make_unique<PreHook>(std::move(enter), true));
+    node->add_post_hook(std::make_unique<PostHook>(std::move(exit)));
+  }
+
+  HookHandle add_tensor_hook(const Tensor& tensor, Hook body) const {
+    const auto index = tensor.register_hook([body](const Tensor& gradient) {
+      auto results = body->run(std::span(&gradient, 1));
+      return results ? results->at(0) : Tensor();
+    });
+    keep_trace_last(tensor.grad_fn());
+    return [index, weak = c10::weak_intrusive_ptr(tensor.getIntrusivePtr())] {
+      if (auto alive = weak.lock()) Tensor(std::move(alive)).remove_hook(index);
+    };
+  }
+  void retain_grad(const Tensor& tensor) const {
+    tensor.retain_grad();
+    keep_trace_last(tensor.grad_fn());
+  }
+  HookHandle add_node_pre_hook(const NodeHandle& node, Hook body) const {
+    node->add_pre_hook(
+        std::make_unique<PreHook>([body](const List& l) { return body->run(l); }, false));
+    keep_trace_last(node);
+    return {};
+  }
+  HookHandle add_node_post_hook(const NodeHandle& node, Hook body) const {
+    const auto key = node->add_post_hook(
+        std::make_unique<PostHook>([body](const List& l) { return body->run(l); }));
+    return [key, weak = std::weak_ptr(node)] {
+      if (const auto alive = weak.lock()) alive->del_post_hook(key);
+    };
+  }
+  void remove_hook(const HookHandle& handle) const {
+    if (!handle) throw kit::NotOffered("taking out a node's pre-hook");
+    handle();
+  }
+
+  List pass(kit::PassRequest<Binding> request) const {
+    const auto& [step, roots, seeds, inputs, capture_hooks] = request;
+    const bool accumulates = step.kind == PassStep::Kind::backward;
+    const auto undefined = [](const Tensor& seed) { return !seed.defined(); };
+    if (std::any_of(seeds.begin(), seeds.end(), undefined)) {
+      // The functions for users put ones for undefined seeds; the engine itself does not.
+      return ag::Engine::get_default_engine().execute(
+          edges(roots), seeds, step.keep_graph, step.create_graph, accumulates, edges(inputs));
+    }
+    if (!accumulates) {
+      return ag::grad(roots, inputs, seeds, step.keep_graph, step.create_graph, step.allow_unused);
+    }
+    ag::backward(roots, seeds, step.keep_graph, step.create_graph, inputs);
+    return {};
+  }
+  static ag::edge_list edges(const List& tensors) {
+    ag::edge_list list;
+    for (const Tensor& tensor : tensors) {
+      TORCH_CHECK(tensor.requires_grad(), "a tensor does not require grad");
+      list.push_back(ag::impl::gradient_edge(tensor));
+    }
+    return list;
+  }
+  void queue_callback(kit::CallbackBody body) const {
+    ag::Engine::get_default_engine().queue_callback(std::move(body));
+  }
+
+  ErrorReport classify(const std::exception_ptr& error) const {
+    std::string text = "an exception of an unknown type";
+    try {
+      std::rethrow_exception(error);
+    } catch (const c10::Error& e) {
+      text = e.what_without_backtrace();
+    } catch (const std::exception& e) {
+      text = e.what();
+    } catch (...) {
+    }
+    return {category_of(text), "", false, text};
+  }
+
+  static bool inside_pass() { return ag::get_current_graph_task_exec_info() != nullptr; }
+  kit::ThreadState thread_state() const {
+    kit::ThreadState state;
+    state.recording = at::GradMode::is_enabled();
+    state.anomaly = ag::AnomalyMode::is_enabled();
+    state.inside_pass = inside_pass();
+    state.user_state = user_state();
+    return state;
+  }
+  std::int64_t observe(const ObserveStep& step, const NodeHandle& node) const {
+    using What = ObserveStep::What;
+    if (step.what == What::recording) return at::GradMode::is_enabled();
+    if (step.what == What::anomaly) return ag::AnomalyMode::is_enabled();
+    if (step.what == What::user_state) return user_state();
+    if (step.what == What::inside_pass) return inside_pass();
+    if (step.what == What::will_run) return will_run(node.get());
+    if (step.what == What::checkpoint_valid) {
+      return ag::Engine::get_default_engine().is_checkpoint_valid();
+    }
+    throw kit::NotOffered("this observation");
+  }
+  static std::int64_t will_run(ag::Node* node) {
+    if (!inside_pass()) return -1;
+    if (!ag::get_current_graph_task_nodes_in_graph()->count(node)) return 0;
+    const auto& wanted = *ag::get_current_graph_task_exec_info();
+    const auto found = wanted.find(node);
+    return wanted.empty() || (found != wanted.end() && found->second.should_execute());
+  }
+};
+
+List ScriptedNode::apply(List&& gradients) {
+  for (std::size_t i = 0; materialise_ && i < gradients.size(); ++i) {
+    if (!gradients[i].defined()) gradients[i] = input_metadata(i).zeros_like();
+  }
+  List results = body_->run(*this, std::move(gradients));
+  for (Tensor& result : results) {
+    const bool recorded = result.defined() && result.requires_grad();
+    if (differentiable_ || !recorded || !at::GradMode::is_enabled()) continue;
+    ag::DelayedError error("trying to differentiate twice through " + name_, 1);
+    result = error({result.detach().set_requires_grad(true)})[0];
+  }
+  return results;
+}
+
+}  // namespace
+}  // namespace gradcts::libtorch
+
+GRADCTS_EXPORT_ADAPTER(gradcts::libtorch::Binding)
