@@ -1,5 +1,5 @@
-// The fixed list of error categories: what a clause can demand of an error, whatever words an engine
-// uses for it.
+// The fixed list of error categories: what a clause can demand of an error, whatever words an
+// engine uses for it.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ enum class ErrorCategory : std::uint8_t {
   incomplete,          // ERR-7: nodes left unserved, or an unknown dependency
   forked,              // FORK-1
   stopped,             // SHUT-4
-  in_place,            // an in-place change that autograd must refuse (on a leaf that requires grad)
-  device_failure,      // DEV-5
-  reducer,             // RED
-  other,               // an error that the adapter could not classify
+  in_place,        // an in-place change that autograd must refuse (on a leaf that requires grad)
+  device_failure,  // DEV-5
+  reducer,         // RED
+  other,           // an error that the adapter could not classify
 };
 
 std::string_view to_text(ErrorCategory category);

@@ -1,8 +1,9 @@
-// What an engine must be able to do for a scenario to run on it, derived from the scenario's content.
+// What an engine must be able to do for a scenario to run on it, derived from the scenario's
+// content.
 //
 // Features are words with dots: "hook.tensor", "pass.inputs", "operation.mul", "type.float16". An
-// adapter claims a list of features, in which "operation.*" claims the whole group. A scenario whose
-// features are not all claimed is `unsupported`, and that is all: nothing of it runs.
+// adapter claims a list of features, in which "operation.*" claims the whole group. A scenario
+// whose features are not all claimed is `unsupported`, and that is all: nothing of it runs.
 #pragma once
 
 #include <set>
@@ -23,6 +24,9 @@ struct FeatureSpec {
 std::span<const FeatureSpec> all_features();
 
 std::set<std::string> required_features(const Scenario& scenario);
+
+// Whether there is a feature of that name: one of all_features(), "operation.X" or "type.X".
+bool is_feature(std::string_view name);
 
 // Those of `required` that `claimed` does not cover, in order.
 std::vector<std::string> missing_features(const std::set<std::string>& required,

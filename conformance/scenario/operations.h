@@ -2,8 +2,8 @@
 // oracle, the adapters and the documentation share.
 //
 // Each operation makes exactly one graph node (when an input requires a gradient and recording is
-// on), so that "the node of y" is well defined on every engine. Built-in operations are the engine's
-// own; `custom` is a node whose backward is scripted by the scenario.
+// on), so that "the node of y" is well defined on every engine. Built-in operations are the
+// engine's own; `custom` is a node whose backward is scripted by the scenario.
 #pragma once
 
 #include <cstdint>

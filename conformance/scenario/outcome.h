@@ -16,13 +16,14 @@ namespace gradcts {
 
 struct ErrorReport {
   ErrorCategory category = ErrorCategory::other;
-  std::string token;    // user errors: the token of the `throw` step
+  std::string token;     // user errors: the token of the `throw` step
   bool foreign = false;  // user errors: arrived as the foreign type
-  std::string text;     // the engine's own words
+  std::string text;      // the engine's own words
 };
 
-// What one execution of one step gave. A step that runs several times (in a loop, or in a script that
-// runs again) has several results, told apart by `occurrence` (0, 1, ... in the order of their ends).
+// What one execution of one step gave. A step that runs several times (in a loop, or in a script
+// that runs again) has several results, told apart by `occurrence` (0, 1, ... in the order of their
+// ends).
 struct StepResult {
   StepId step = no_id;
   std::int32_t occurrence = 0;
@@ -50,12 +51,13 @@ enum class EventKind : std::uint8_t {
 };
 
 // Something that happened. The position in Outcome::events is the logical clock: an event that
-// happened before another (on one thread, or ordered by a lock, queue, barrier, start or join) stands
-// before it. Events of different threads that nothing orders stand in either order.
+// happened before another (on one thread, or ordered by a lock, queue, barrier, start or join)
+// stands before it. Events of different threads that nothing orders stand in either order.
 struct Event {
   EventKind kind = EventKind::node_enter;
   std::int32_t subject = no_id;
-  // Nodes: which making of the node, 0 for the first forward. Others: occurrence of (kind, subject).
+  // Nodes: which making of the node, 0 for the first forward. Others: occurrence of (kind,
+  // subject).
   std::int32_t instance = 0;
   std::int16_t thread = 0;  // 0 is the main thread; others are numbered as they first appear
   std::int64_t number = 0;
@@ -76,8 +78,8 @@ struct FinalState {
 struct Outcome {
   std::vector<StepResult> steps;  // in order of their ends
   std::vector<Event> events;
-  // The `.grad` of each leaf after the program, in order of the leaves; unset when undefined or when
-  // the program dropped the leaf.
+  // The `.grad` of each leaf after the program, in order of the leaves; unset when undefined or
+  // when the program dropped the leaf.
   std::vector<std::optional<TensorValue>> leaf_grads;
   FinalState state;
   // Set when the engine could not run the scenario for lack of a feature; nothing else counts then.

@@ -3,8 +3,8 @@
 // JSON form, `gradcts.scenario/1`.
 //
 // Everything is referred to by index (ids below); names are for people and for the JSON form. A
-// Scenario that came from `read_scenario`, or passed `validate`, has no dangling or ill-kinded id, no
-// duplicate name and no cycle: engines, oracle and checker rely on it and do not check again.
+// Scenario that came from `read_scenario`, or passed `validate`, has no dangling or ill-kinded id,
+// no duplicate name and no cycle: engines, oracle and checker rely on it and do not check again.
 //
 // Plain structs: copy freely, read from any thread.
 #pragma once
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -28,7 +29,7 @@ using CallbackId = std::int32_t;  // index into Scenario::callbacks
 using StreamId = std::int32_t;    // index into Scenario::streams
 using BarrierId = std::int32_t;   // index into Scenario::barriers
 using LockId = std::int32_t;      // index into Scenario::locks
-using StepId = std::int32_t;      // preorder number over all steps of the scenario; see number_steps
+using StepId = std::int32_t;  // preorder number over all steps of the scenario; see number_steps
 inline constexpr std::int32_t no_id = -1;
 
 // ------------------------------------------------------------------------------------------------
@@ -68,8 +69,8 @@ struct Term {
   ValueId times = no_id;  // elementwise; for a node it must be among its `saves`
 };
 
-// A tensor computed from slots: the inputs of a forward, the gradients that flow into a backward, or
-// what a hook was given.
+// A tensor computed from slots: the inputs of a forward, the gradients that flow into a backward,
+// or what a hook was given.
 struct Expression {
   enum class Kind : std::uint8_t {
     combination,  // the sum of `terms`; undefined slots are skipped; nothing left: undefined
@@ -83,7 +84,7 @@ struct Expression {
   std::int32_t slot = 0;
   std::optional<TensorValue> constant;
   // Applied to the result in this order when set.
-  std::optional<Shape> expand;      // to this shape, with strides of 0
+  std::optional<Shape> expand;  // to this shape, with strides of 0
   std::optional<ScalarType> cast;
   std::optional<Device> move_to;
 };
@@ -122,9 +123,9 @@ struct PassStep {
   std::optional<std::vector<ValueId>> inputs;
   bool keep_graph = false;
   bool create_graph = false;
-  bool allow_unused = false;            // grad
-  bool materialise = false;             // grad: zeros for unused inputs
-  std::vector<ValueId> results;         // grad: names for the returned gradients; empty or one each
+  bool allow_unused = false;     // grad
+  bool materialise = false;      // grad: zeros for unused inputs
+  std::vector<ValueId> results;  // grad: names for the returned gradients; empty or one each
   std::vector<CaptureHook> capture_hooks;  // grad
 };
 
@@ -173,7 +174,7 @@ struct RequiresGradStep {
 struct WithStep {
   std::optional<bool> recording;  // gradient recording
   std::optional<bool> anomaly;
-  std::optional<bool> check_nan;  // with anomaly; unset means on
+  std::optional<bool> check_nan;           // with anomaly; unset means on
   std::optional<std::int64_t> user_state;  // a thread-local slot that the engine must carry (TLS)
   StreamId stream = no_id;
   std::optional<Device> device;
@@ -228,7 +229,7 @@ struct ObserveStep {
   enum class What : std::uint8_t {
     recording,         // 0 or 1
     user_state,        // the thread-local slot
-    device,            // index of the current device of `of`'s device type
+    device,            // index of the thread's current accelerator device
     stream,            // StreamId current on the current device; -1: the default stream
     depth,             // nesting of passes on this pass's chain; 0 in an outermost pass
     checkpoint_valid,  // 0 or 1
@@ -259,15 +260,14 @@ struct StreamStep {
   StreamId waits_for = no_id;
 };
 
-using Action =
-    std::variant<ForwardStep, PassStep, SetGradStep, ReadStep, ChangeStep, KeepStep, DropStep,
-                 RequiresGradStep, WithStep, TryStep, ParallelStep, RepeatStep, BarrierStep, LockStep,
-                 ThrowStep, QueueCallbackStep, HookStep, ObserveStep, EngineStep, ForkStep,
-                 StreamStep>;
+using Action = std::variant<ForwardStep, PassStep, SetGradStep, ReadStep, ChangeStep, KeepStep,
+                            DropStep, RequiresGradStep, WithStep, TryStep, ParallelStep, RepeatStep,
+                            BarrierStep, LockStep, ThrowStep, QueueCallbackStep, HookStep,
+                            ObserveStep, EngineStep, ForkStep, StreamStep>;
 
 // What the author of a scenario says about a step's outcome. The oracle derives expectations by
-// itself; the lint demands that both agree. With `bound` set (goldens) `values` are the truth, and the
-// oracle's are not used.
+// itself; the lint demands that both agree. With `bound` set (goldens) `values` are the truth, and
+// the oracle's are not used.
 struct StepExpectation {
   std::optional<ErrorCategory> error;
   // One for each tensor in the step's result, in order; an unset one is undefined.
@@ -353,20 +353,21 @@ struct Lock {
 
 // Engine settings for the whole scenario; unset means the engine's default.
 struct Configuration {
-  std::optional<std::int32_t> nesting_limit;  // nested passes on one thread before the pool (REENT-3)
-  bool strict_validation = false;             // VAL-2
+  std::optional<std::int32_t>
+      nesting_limit;               // nested passes on one thread before the pool (REENT-3)
+  bool strict_validation = false;  // VAL-2
 };
 
 // Which nodes report enter and exit events. Tracing built-in nodes uses the engine's node hooks,
-// which on some engines is not free of effect: scenarios about buffers and use counts trace scripted
-// nodes alone.
+// which on some engines is not free of effect: scenarios about buffers and use counts trace
+// scripted nodes alone.
 enum class Trace : std::uint8_t { all, scripted };
 
 struct Scenario {
-  std::string id;     // "root/two-roots/chained"
-  std::string title;  // one line for people
-  std::vector<std::string> clauses;  // ids from behaviours.md, for example "ROOT-2"
-  std::vector<std::string> reports;  // ids from bugs.md, for example "B026"
+  std::string id;                              // "root/two-roots/chained"
+  std::string title;                           // one line for people
+  std::vector<std::string> clauses;            // ids from behaviours.md, for example "ROOT-2"
+  std::vector<std::string> reports;            // ids from bugs.md, for example "B026"
   std::vector<std::string> requires_features;  // beyond those that follow from the content
 
   Configuration configuration;
@@ -396,51 +397,85 @@ inline std::int32_t leaf_of(const Scenario& scenario, NodeId accumulator) {
 }
 std::string node_name(const Scenario& scenario, NodeId node);  // "y", or "accumulate:x"
 
-// Gives every step its id: preorder over the program, then nodes' scripts, hooks' scripts (pack before
-// unpack) and callbacks, each in order of declaration. Sets step_count.
+// Gives every step its id: preorder over the program, then nodes' scripts, hooks' scripts (pack
+// before unpack) and callbacks, each in order of declaration. Sets step_count, and the producer and
+// index of the values that steps make. Call it after every change to the steps of a scenario.
 void number_steps(Scenario& scenario);
 
-// Calls `visit(const Step&)` on every step of the scenario in the order of their ids.
+// Where a step stands in the JSON form: "program[2].steps[0]", "nodes[1].backward.steps[0]".
+std::string step_path(const Scenario& scenario, StepId step);
+
+// The words of the JSON form.
+std::string_view verb_of(const Step& step);  // its `do`: "backward", "unlock", ...
+std::string_view to_text(HookKind kind);
+std::string_view to_text(Through through);
+std::string_view to_text(ObserveStep::What what);
+
+// Calls `visit(Step&)` (`visit(const Step&)` for a constant one) on every step in the order of the
+// ids.
 template <typename Visit>
 void for_each_step(const Scenario& scenario, Visit&& visit);
 template <typename Visit>
+void for_each_step(Scenario& scenario, Visit&& visit);
+template <typename Visit>
 void for_each_step(const Steps& steps, Visit&& visit);
+template <typename Visit>
+void for_each_step(Steps& steps, Visit&& visit);
+
+// Calls `use` on each list of steps directly inside a step, in order; the step may be constant.
+template <typename StepType, typename Use>
+void for_each_body(StepType& step, Use&& use) {
+  if (auto* with = std::get_if<WithStep>(&step.action)) use(with->steps);
+  if (auto* attempt = std::get_if<TryStep>(&step.action)) use(attempt->steps);
+  if (auto* repeat = std::get_if<RepeatStep>(&step.action)) use(repeat->steps);
+  if (auto* fork = std::get_if<ForkStep>(&step.action)) use(fork->steps);
+  if (auto* parallel = std::get_if<ParallelStep>(&step.action)) {
+    for (auto& thread : parallel->threads) use(thread.steps);
+  }
+}
 
 // ------------------------------------------------------------------------------------------------
 
 namespace internal {
-// The step lists directly inside a step, in order.
-template <typename Use>
-void for_each_body(const Step& step, Use&& use) {
-  if (const auto* with = std::get_if<WithStep>(&step.action)) use(with->steps);
-  if (const auto* attempt = std::get_if<TryStep>(&step.action)) use(attempt->steps);
-  if (const auto* repeat = std::get_if<RepeatStep>(&step.action)) use(repeat->steps);
-  if (const auto* fork = std::get_if<ForkStep>(&step.action)) use(fork->steps);
-  if (const auto* parallel = std::get_if<ParallelStep>(&step.action)) {
-    for (const auto& thread : parallel->threads) use(thread.steps);
+
+template <typename StepsType, typename Visit>
+void visit_list(StepsType& steps, Visit& visit) {
+  for (auto& step : steps) {
+    visit(step);
+    for_each_body(step, [&](auto& body) { visit_list(body, visit); });
   }
 }
+
+template <typename ScenarioType, typename Visit>
+void visit_all(ScenarioType& scenario, Visit& visit) {
+  visit_list(scenario.program, visit);
+  for (auto& node : scenario.nodes) {
+    if (node.custom) visit_list(node.custom->backward.steps, visit);
+  }
+  for (auto& hook : scenario.hooks) {
+    visit_list(hook.script.steps, visit);
+    visit_list(hook.unpack_script.steps, visit);
+  }
+  for (auto& callback : scenario.callbacks) visit_list(callback.steps, visit);
+}
+
 }  // namespace internal
 
 template <typename Visit>
-void for_each_step(const Steps& steps, Visit&& visit) {
-  for (const Step& step : steps) {
-    visit(step);
-    internal::for_each_body(step, [&](const Steps& body) { for_each_step(body, visit); });
-  }
-}
-
-template <typename Visit>
 void for_each_step(const Scenario& scenario, Visit&& visit) {
-  for_each_step(scenario.program, visit);
-  for (const Node& node : scenario.nodes) {
-    if (node.custom) for_each_step(node.custom->backward.steps, visit);
-  }
-  for (const Hook& hook : scenario.hooks) {
-    for_each_step(hook.script.steps, visit);
-    for_each_step(hook.unpack_script.steps, visit);
-  }
-  for (const Callback& callback : scenario.callbacks) for_each_step(callback.steps, visit);
+  internal::visit_all(scenario, visit);
+}
+template <typename Visit>
+void for_each_step(Scenario& scenario, Visit&& visit) {
+  internal::visit_all(scenario, visit);
+}
+template <typename Visit>
+void for_each_step(const Steps& steps, Visit&& visit) {
+  internal::visit_list(steps, visit);
+}
+template <typename Visit>
+void for_each_step(Steps& steps, Visit&& visit) {
+  internal::visit_list(steps, visit);
 }
 
 }  // namespace gradcts

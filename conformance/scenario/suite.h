@@ -1,9 +1,9 @@
 // Suite files: many scenarios in one JSON file, with parameters (`gradcts.suite/1`).
 //
 // A suite file saves copying and adds no meaning: each of its scenarios expands to plain
-// `gradcts.scenario/1` JSON, which is what `gradcts show --json` prints. docs/scenario.md explains the
-// template rules: `for` (parameters of a scenario), `each` (repeated list entries), `when` (optional
-// list entries), "{expression}" inside strings and "=expression" for numbers.
+// `gradcts.scenario/1` JSON, which is what `gradcts show --json` prints. docs/scenario.md explains
+// the template rules: `for` (parameters of a scenario), `each` (repeated list entries), `when`
+// (optional list entries), "{expression}" inside strings and "=expression" for numbers.
 #pragma once
 
 #include <string>
@@ -22,8 +22,8 @@ struct SuiteEntry {
 // The scenarios of one suite file's content, in order, their ids prefixed by the suite's area.
 std::vector<Scenario> expand_suite(const Json& suite);
 
-// Every scenario of a file (suite or single scenario) or of all *.json files below a folder, in order
-// of path. Throws FormatError with the file's name in front; duplicate ids are refused.
+// Every scenario of a file (suite or single scenario) or of all *.json files below a folder, in
+// order of path. Throws FormatError with the file's name in front; duplicate ids are refused.
 std::vector<SuiteEntry> load_suites(const std::string& path);
 
 }  // namespace gradcts

@@ -1,7 +1,7 @@
 // A tensor as plain data: what a scenario states and what an outcome reports.
 //
-// No arithmetic and no sharing: a TensorValue is a value. Engines make their own tensors from it and
-// report their own tensors as it. Plain structs; safe to copy and to read from any thread.
+// No arithmetic and no sharing: a TensorValue is a value. Engines make their own tensors from it
+// and report their own tensors as it. Plain structs; safe to copy and to read from any thread.
 #pragma once
 
 #include <absl/container/inlined_vector.h>
@@ -68,7 +68,9 @@ struct TensorValue {
   std::optional<SparseCoordinates> coordinates;  // set exactly when layout is sparse
 
   std::int64_t element_count() const;  // product of the shape
-  bool is_complex() const { return type == ScalarType::complex64 || type == ScalarType::complex128; }
+  bool is_complex() const {
+    return type == ScalarType::complex64 || type == ScalarType::complex128;
+  }
 
   static TensorValue scalar(double value, ScalarType type = ScalarType::float64);
   static TensorValue vector(std::initializer_list<double> values,
@@ -76,7 +78,8 @@ struct TensorValue {
   static TensorValue filled(Shape shape, double value, ScalarType type = ScalarType::float64);
 };
 
-// Bitwise equality of everything but strides: two NaN of one bit pattern are equal, 0 and -0 differ.
+// Bitwise equality of everything but strides: two NaN of one bit pattern are equal, 0 and -0
+// differ.
 bool same_bits(const TensorValue& a, const TensorValue& b);
 
 std::string_view to_text(ScalarType type);

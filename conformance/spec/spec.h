@@ -10,8 +10,8 @@
 namespace gradcts {
 
 struct Clause {
-  std::string id;    // "ROOT-2"; permanent
-  std::string area;  // "ROOT"
+  std::string id;     // "ROOT-2"; permanent
+  std::string area;   // "ROOT"
   std::string level;  // "MUST" or "SHOULD"
   std::string text;
   // Empty for most. Else the choices, the first being what the reference engine follows.
@@ -33,9 +33,9 @@ struct Area {
 };
 
 std::span<const Area> all_areas();
-std::span<const Clause> all_clauses();                 // in the order of behaviours.md
-const Clause* find_clause(std::string_view id);        // null when there is none
-std::span<const Dialect> all_dialects();               // "reference" first
+std::span<const Clause> all_clauses();           // in the order of behaviours.md
+const Clause* find_clause(std::string_view id);  // null when there is none
+std::span<const Dialect> all_dialects();         // "reference" first
 // The named dialect with single choices replaced. Throws std::invalid_argument with one clear line
 // for an unknown dialect, clause or alternative.
 Dialect make_dialect(std::string_view name,
