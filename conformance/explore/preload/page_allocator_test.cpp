@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace gradcts::schedule {
@@ -15,6 +16,12 @@ TEST(PageAllocator, SmallBlocksDoNotOverlap) {
   EXPECT_EQ(first[0], 1);
   EXPECT_EQ(first[23], 1);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(second) % alignof(std::max_align_t), 0u);
+}
+
+TEST(PageAllocator, AReleasedBlockIsUsedAgain) {
+  void* block = allocate_pages(1000);
+  release_pages(block, 1000);
+  EXPECT_EQ(allocate_pages(900), block);
 }
 
 TEST(PageAllocator, AVectorGrowsFromSmallBlocksToLargeOnes) {

@@ -52,8 +52,8 @@ Verdict Scheduler::point(Operation operation, const void* object) {
   return decide(running_, nobody);
 }
 
-Verdict Scheduler::yield(Operation operation) {
-  arrive(operation, nullptr);
+Verdict Scheduler::yield() {
+  arrive(Operation::yield, nullptr);
   strategy_->yielded(running_);
   return decide(running_, running_);
 }
@@ -92,6 +92,10 @@ Verdict Scheduler::stand_back() {
 
 Verdict Scheduler::resume() {
   return decide(nobody, nobody);
+}
+
+bool Scheduler::anybody_can_run() const {
+  return std::ranges::find(threads_, State::runnable, &Thread::state) != threads_.end();
 }
 
 template <typename Predicate>
@@ -197,28 +201,35 @@ const Scheduler::Signal* Scheduler::last_signal(const void* condition) const {
 }
 
 void Scheduler::acquired(WaitKind kind, const void* object, bool shared) {
-  for (Hold& hold : holds_) {
-    if (hold.kind == kind && hold.object == object && hold.thread == running_) {
-      ++hold.depth;
-      return;
-    }
+  if (const Hold* hold = hold_of(running_, kind, object)) {
+    ++holds_[static_cast<std::size_t>(hold - holds_.data())].depth;
+  } else {
+    holds_.push_back({kind, object, running_, shared, 1, steps_});
   }
-  holds_.push_back({kind, object, running_, shared, 1, steps_});
 }
 
 void Scheduler::released(WaitKind kind, const void* object) {
-  const auto hold = std::ranges::find_if(holds_, [&](const Hold& h) {
-    return h.kind == kind && h.object == object && h.thread == running_;
-  });
-  if (hold == holds_.end() || --hold->depth > 0) return;
-  *hold = holds_.back();
+  const Hold* found = hold_of(running_, kind, object);
+  if (found == nullptr) return;
+  Hold& hold = holds_[static_cast<std::size_t>(found - holds_.data())];
+  if (--hold.depth > 0) return;
+  hold = holds_.back();
   holds_.pop_back();
 }
 
-bool Scheduler::holds(ThreadNumber thread, WaitKind kind, const void* object) const {
-  return std::ranges::any_of(holds_, [&](const Hold& h) {
-    return h.kind == kind && h.object == object && h.thread == thread;
-  });
+const Scheduler::Hold* Scheduler::hold_of(ThreadNumber thread, WaitKind kind,
+                                          const void* object) const {
+  for (const Hold& hold : holds_) {
+    if (hold.kind == kind && hold.object == object && hold.thread == thread) return &hold;
+  }
+  return nullptr;
+}
+
+ThreadNumber Scheduler::holder(WaitKind kind, const void* object) const {
+  for (const Hold& hold : holds_) {
+    if (hold.kind == kind && hold.object == object) return hold.thread;
+  }
+  return nobody;
 }
 
 // The one thread without which the wait cannot end, if there is one.

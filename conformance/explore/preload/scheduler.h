@@ -47,6 +47,7 @@ struct Wait {
   WaitKind kind = WaitKind::nothing;
   const void* object = nullptr;
   bool timed = false;
+  bool shared = false;           // of an rwlock: to read
   ThreadNumber joined = nobody;  // whose end a join waits for
 };
 
@@ -111,7 +112,7 @@ class Scheduler {
 
   // Steps.
   Verdict point(Operation operation, const void* object);
-  Verdict yield(Operation operation);
+  Verdict yield();
   Verdict wait(const Wait& wait);
   Verdict finish();
   Verdict leave();
@@ -129,9 +130,13 @@ class Scheduler {
   void acquired(WaitKind kind, const void* object, bool shared = false);
   // One level; the hold ends with the last.
   void released(WaitKind kind, const void* object);
-  bool holds(ThreadNumber thread, WaitKind kind, const void* object) const;
+  // Null if the thread does not hold it.
+  const Hold* hold_of(ThreadNumber thread, WaitKind kind, const void* object) const;
+  // Some thread that holds it, or nobody.
+  ThreadNumber holder(WaitKind kind, const void* object) const;
 
   ThreadNumber running() const { return running_; }
+  bool anybody_can_run() const;
   const Thread& thread(ThreadNumber number) const {
     return threads_[static_cast<std::size_t>(number)];
   }

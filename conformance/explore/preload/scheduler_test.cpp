@@ -74,7 +74,7 @@ TEST_F(SchedulerTest, WaitingForOneselfIsACircle) {
 TEST_F(SchedulerTest, AJoinClosesACircleToo) {
   start(2);
   lock(&mutex_a);
-  EXPECT_EQ(scheduler.wait({WaitKind::join, nullptr, false, 1}), Verdict::go_on);
+  EXPECT_EQ(scheduler.wait({.kind = WaitKind::join, .joined = 1}), Verdict::go_on);
   EXPECT_EQ(wait(WaitKind::mutex, &mutex_a), Verdict::waits_in_a_circle);
 }
 
@@ -122,14 +122,14 @@ TEST_F(SchedulerTest, ARecursiveLockIsHeldUntilItsLastUnlock) {
   lock(&mutex_a);
   lock(&mutex_a);
   scheduler.released(WaitKind::mutex, &mutex_a);
-  EXPECT_TRUE(scheduler.holds(0, WaitKind::mutex, &mutex_a));
+  EXPECT_NE(scheduler.hold_of(0, WaitKind::mutex, &mutex_a), nullptr);
   scheduler.released(WaitKind::mutex, &mutex_a);
-  EXPECT_FALSE(scheduler.holds(0, WaitKind::mutex, &mutex_a));
+  EXPECT_EQ(scheduler.hold_of(0, WaitKind::mutex, &mutex_a), nullptr);
 }
 
 TEST_F(SchedulerTest, TheEndOfAThreadEndsItsJoin) {
   start(1);
-  scheduler.wait({WaitKind::join, nullptr, false, 1});
+  scheduler.wait({.kind = WaitKind::join, .joined = 1});
   EXPECT_EQ(scheduler.finish(), Verdict::go_on);
   EXPECT_EQ(scheduler.running(), 0);
 }
@@ -146,23 +146,25 @@ TEST_F(SchedulerTest, WhoStandsBackRunsLastButBeforeTimeOuts) {
 
 TEST_F(SchedulerTest, AYieldGoesToAnother) {
   start(1);
-  scheduler.yield(Operation::yield);
+  scheduler.yield();
   EXPECT_EQ(scheduler.running(), 1);
-  scheduler.wait({WaitKind::join, nullptr, false, 0});
-  scheduler.yield(Operation::yield);
+  scheduler.wait({.kind = WaitKind::join, .joined = 0});
+  scheduler.yield();
   EXPECT_EQ(scheduler.running(), 0);
 }
 
 TEST_F(SchedulerTest, TooManySteps) {
   scheduler.start(stay, 10);
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(scheduler.yield(Operation::yield), Verdict::go_on);
-  EXPECT_EQ(scheduler.yield(Operation::yield), Verdict::too_many_steps);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(scheduler.yield(), Verdict::go_on);
+  EXPECT_EQ(scheduler.yield(), Verdict::too_many_steps);
 }
 
 TEST_F(SchedulerTest, AfterNobodyCouldRunAReleaseFromOutsideGoesOn) {
   start(0);
   EXPECT_EQ(wait(WaitKind::mutex, &mutex_a), Verdict::nobody_can_run);
+  EXPECT_FALSE(scheduler.anybody_can_run());
   scheduler.wake_all(WaitKind::mutex, &mutex_a);
+  EXPECT_TRUE(scheduler.anybody_can_run());
   EXPECT_EQ(scheduler.resume(), Verdict::go_on);
   EXPECT_EQ(scheduler.running(), 0);
 }
