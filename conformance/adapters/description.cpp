@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "conformance/scenario/features.h"
-#include "conformance/scenario/operations.h"
 
 namespace gradcts {
 
@@ -29,15 +28,13 @@ void refuse_unknown_fields(const Json& json) {
   }
 }
 
-bool is_known(std::string_view feature) {
-  auto is_called = [&](const FeatureSpec& spec) {
-    if (spec.name == feature) return true;
-    return feature.ends_with(".*") && spec.name.starts_with(feature.substr(0, feature.size() - 1));
-  };
-  if (feature == "operation.*" || feature == "type.*") return true;
-  if (feature.starts_with("operation.")) return find_operation(feature.substr(10)) != nullptr;
-  if (feature.starts_with("type.")) return scalar_type_from_text(feature.substr(5)).has_value();
-  return std::any_of(all_features().begin(), all_features().end(), is_called);
+// A feature, or a whole group: "operation.*".
+bool is_claim(std::string_view claim) {
+  if (!claim.ends_with(".*")) return is_feature(claim);
+  const std::string_view group = claim.substr(0, claim.size() - 1);
+  return group == "operation." || group == "type." ||
+         std::any_of(all_features().begin(), all_features().end(),
+                     [&](const FeatureSpec& feature) { return feature.name.starts_with(group); });
 }
 
 std::vector<std::string> read_features(const Json& json) {
@@ -50,7 +47,7 @@ std::vector<std::string> read_features(const Json& json) {
     const std::string path = "features[" + std::to_string(features.size()) + "]";
     if (!entry.is_string()) throw FormatError(path, "is no text");
     features.push_back(entry.get<std::string>());
-    if (!is_known(features.back())) {
+    if (!is_claim(features.back())) {
       throw FormatError(path, "'" + features.back() + "' is no feature");
     }
   }

@@ -134,12 +134,10 @@ concept HasTypes = requires {
                            // comparable
   typename B::HookHandle;  // a registration, to be given to remove_hook; default-constructible
   // What a custom node's backward can ask while it runs:
-  //   bool needed(std::size_t i): whether gradient i is needed in this pass (PRUNE-8)
-  //   std::size_t gradients(): how many gradients it must return
   //   Tensor saved(std::size_t i): the i-th of the request's saves; throws if released or changed
   typename B::RunningNode;
-  typename B::Settings;  // Settings(B&, const WithStep&, shared_ptr<SavedHooksBody<B>>): changes
-                         // the running thread's settings for its lifetime
+  typename B::Settings;     // Settings(B&, const WithStep&, shared_ptr<SavedHooksBody<B>>): changes
+                            // the running thread's settings for its lifetime
   typename B::NoRecording;  // NoRecording(): gradient recording is off for its lifetime
 }
 &&std::default_initializable<typename B::Tensor>&& std::copyable<typename B::Tensor>&&
@@ -253,6 +251,14 @@ concept HasEngineControl = requires(B& b, EngineStep::What what) {
 template <typename B>
 concept HasStreamControl = requires(B& b, const StreamStep& step) {
   b.control_stream(step);
+};
+// Bit i: whether gradient i of a running node is needed in this pass (PRUNE-8). Asked by its
+// backward and by hooks on it.
+template <typename B>
+concept KnowsNeeded = requires(B& b, typename B::RunningNode& node,
+                               const typename B::NodeHandle& handle) {
+  { b.needed(node) } -> std::same_as<std::int64_t>;
+  { b.needed(handle) } -> std::same_as<std::int64_t>;
 };
 // How many threads the engine keeps for itself.
 template <typename B>

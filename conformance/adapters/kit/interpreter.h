@@ -66,7 +66,8 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   struct Context {
     bool errors_travel = false;               // a script, or inside a `try`
     Scope<B> scope;                           // what a script was given
-    typename B::RunningNode* node = nullptr;  // the running custom node
+    typename B::RunningNode* node = nullptr;  // the custom node whose backward this is
+    NodeId hooked = no_id;                    // or the node that the hook is on
   };
 
   // ---- Bodies
@@ -343,7 +344,8 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     Context context{true,
                     {std::span<const Tensor>(gradients.data(), gradients.size()), custom.saves,
                      std::span<const Tensor>(saved.data(), saved.size()), &body.pools},
-                    &node};
+                    &node,
+                    no_id};
     run_steps(custom.backward.steps, context);
     List results = returns_of(custom.backward, context.scope, described.inputs.size());
     recorder_.node(EventKind::node_exit, body.id, body.making, read_all(results));
@@ -367,7 +369,8 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
                                std::span<const Tensor> slots, Pools<B>& pools) {
     LifeToken running(running_);
     recorder_.event(kind, id, read_all(slots));
-    Context context{true, {slots, {}, {}, &pools}, nullptr};
+    Context context{
+        true, {slots, {}, {}, &pools}, nullptr, scenario_.hooks[static_cast<std::size_t>(id)].node};
     run_steps(script.steps, context);
     if (!script.returns) return std::nullopt;
     return returns_of(script, context.scope, 0);
@@ -376,7 +379,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   void run_callback(CallbackId id) {
     LifeToken running(running_);
     recorder_.event(EventKind::callback, id, {});
-    Context context{true, {}, nullptr};
+    Context context{true, {}, nullptr, no_id};
     run_steps(scenario_.callbacks[static_cast<std::size_t>(id)].steps, context);
   }
 
@@ -572,11 +575,11 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     if (step.what != ObserveStep::What::needed) {
       return binding_.observe(step, step.node == no_id ? NodeHandle() : node(step.node));
     }
-    std::int64_t bits = 0;
-    for (std::size_t i = 0; i < context.node->gradients(); ++i) {
-      if (context.node->needed(i)) bits |= std::int64_t{1} << i;
+    if constexpr (KnowsNeeded<B>) {
+      return context.node ? binding_.needed(*context.node) : binding_.needed(node(context.hooked));
+    } else {
+      throw NotOffered("observing what is needed");
     }
-    return bits;
   }
 
   void perform(const EngineStep& step, StepId, Context&, Values&) {

@@ -14,10 +14,13 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 #include <utility>
 
 #include "conformance/adapters/kit/export.h"
+#include "conformance/adapters/libtorch/operations.h"
+#include "conformance/adapters/libtorch/plain_data.h"
 
 namespace gradcts::libtorch {
 namespace {
@@ -25,158 +28,6 @@ namespace {
 namespace ag = torch::autograd;
 using at::Tensor;
 using List = ag::variable_list;
-
-// ---- Tensors as plain data ----------------------------------------------------------------------
-
-// In the order of gradcts::ScalarType.
-constexpr at::ScalarType types[] = {at::kHalf,         at::kBFloat16,      at::kFloat, at::kDouble,
-                                    at::kComplexFloat, at::kComplexDouble, at::kLong,  at::kBool};
-
-at::ScalarType type_of(ScalarType type) {
-  return types[static_cast<std::size_t>(type)];
-}
-ScalarType type_of(const Tensor& tensor) {
-  const auto* found = std::find(std::begin(types), std::end(types), tensor.scalar_type());
-  if (found == std::end(types)) throw std::logic_error("a tensor of an unknown type");
-  return static_cast<ScalarType>(found - std::begin(types));
-}
-
-at::IntArrayRef sizes(const Shape& shape) {
-  return {shape.data(), shape.size()};
-}
-Shape shape_of(at::IntArrayRef sizes) {
-  return Shape(sizes.begin(), sizes.end());
-}
-
-// Elements in row-major order as a dense tensor.
-Tensor dense(const TensorValue& value, at::IntArrayRef shape) {
-  auto result = at::empty(shape, value.is_complex() ? at::kComplexDouble : at::kDouble);
-  std::copy(value.values.begin(), value.values.end(), static_cast<double*>(result.data_ptr()));
-  return value.type == ScalarType::float64 ? result : result.to(type_of(value.type));
-}
-
-Tensor sparse(const TensorValue& value) {
-  const auto& [dims, coordinates, coalesced] = *value.coordinates;
-  const auto entries = static_cast<std::int64_t>(coordinates.size()) / dims;
-  auto indices = at::empty({dims, entries}, at::kLong);
-  std::copy(coordinates.begin(), coordinates.end(), indices.data_ptr<std::int64_t>());
-  std::vector<std::int64_t> shape{entries};
-  shape.insert(shape.end(), value.shape.begin() + dims, value.shape.end());
-  auto result = at::_sparse_coo_tensor_unsafe(indices, dense(value, shape), sizes(value.shape));
-  return result._coalesced_(coalesced);
-}
-
-// The same elements with other strides; a dimension of stride 0 is expanded from its first element.
-Tensor with_strides(const Tensor& tensor, const Shape& strides) {
-  Tensor first = tensor;
-  for (std::size_t i = 0; i < strides.size(); ++i) {
-    if (strides[i] == 0) first = first.narrow(static_cast<std::int64_t>(i), 0, 1);
-  }
-  auto result = at::empty_strided(first.sizes(), sizes(strides), tensor.options());
-  return result.copy_(first).expand(tensor.sizes());
-}
-
-void read_elements(const Tensor& tensor, TensorValue& value) {
-  const auto wide = value.is_complex() ? at::kComplexDouble : at::kDouble;
-  const Tensor elements = tensor.contiguous().to(wide).resolve_conj();
-  const auto* data = static_cast<const double*>(elements.data_ptr());
-  value.values.assign(data, data + elements.numel() * (value.is_complex() ? 2 : 1));
-}
-
-void read_sparse(const Tensor& tensor, TensorValue& value) {
-  value.layout = Layout::sparse;
-  const Tensor indices = tensor._indices().contiguous();
-  const auto* data = indices.data_ptr<std::int64_t>();
-  value.coordinates =
-      SparseCoordinates{tensor.sparse_dim(), {data, data + indices.numel()}, tensor.is_coalesced()};
-  read_elements(tensor._values(), value);
-}
-
-// ---- Operations ---------------------------------------------------------------------------------
-
-template <typename T>
-T attribute(const Node& node, std::size_t index, T otherwise = T()) {
-  const auto* found = std::get_if<T>(&node.attributes[index]);
-  return found ? *found : otherwise;
-}
-std::int64_t integer(const Node& node, std::size_t i) {
-  return attribute<std::int64_t>(node, i);
-}
-double number(const Node& node) {
-  return attribute<double>(node, 0);
-}
-c10::optional<at::Scalar> bound(const Node& node, std::size_t index) {
-  const auto* found = std::get_if<double>(&node.attributes[index]);
-  return found ? c10::optional<at::Scalar>(*found) : c10::nullopt;
-}
-
-Tensor reduce(const Node& node, const Tensor& x) {
-  const bool mean = node.operation == Operation::mean;
-  const auto* dims = std::get_if<IntegerList>(&node.attributes[0]);
-  const bool keep = attribute<bool>(node, 1);
-  if (!dims && !keep) return mean ? x.mean() : x.sum();
-  IntegerList all;
-  for (std::int64_t i = 0; !dims && i < x.dim(); ++i) all.push_back(i);
-  const at::IntArrayRef over = sizes(dims ? *dims : all);
-  return mean ? x.mean(over, keep) : x.sum(over, keep);
-}
-
-Tensor slice(const Node& n, const Tensor& x) {
-  return x.slice(integer(n, 0), integer(n, 1), integer(n, 2), attribute<std::int64_t>(n, 3, 1));
-}
-
-Tensor cast(const Tensor& x, ScalarType type) {
-  return x.to(type_of(type), /*non_blocking=*/false, /*copy=*/true);
-}
-
-using Apply = Tensor (*)(const List& in, const Node& n);
-constexpr std::pair<Operation, Apply> operations[] = {
-    {Operation::add, [](const List& in, const Node&) { return in[0].add(in[1]); }},
-    {Operation::sub, [](const List& in, const Node&) { return in[0].sub(in[1]); }},
-    {Operation::mul, [](const List& in, const Node&) { return in[0].mul(in[1]); }},
-    {Operation::div, [](const List& in, const Node&) { return in[0].div(in[1]); }},
-    {Operation::neg, [](const List& in, const Node&) { return in[0].neg(); }},
-    {Operation::scale, [](const List& in, const Node& n) { return in[0].mul(number(n)); }},
-    {Operation::power, [](const List& in, const Node& n) { return in[0].pow(number(n)); }},
-    {Operation::maximum, [](const List& in, const Node&) { return in[0].maximum(in[1]); }},
-    {Operation::minimum, [](const List& in, const Node&) { return in[0].minimum(in[1]); }},
-    {Operation::where, [](const List& in, const Node&) { return at::where(in[0], in[1], in[2]); }},
-    {Operation::clamp,
-     [](const List& in, const Node& n) { return in[0].clamp(bound(n, 0), bound(n, 1)); }},
-    {Operation::sum, [](const List& in, const Node& n) { return reduce(n, in[0]); }},
-    {Operation::mean, [](const List& in, const Node& n) { return reduce(n, in[0]); }},
-    {Operation::mm, [](const List& in, const Node&) { return in[0].mm(in[1]); }},
-    {Operation::view,
-     [](const List& in, const Node& n) { return in[0].view(sizes(attribute<IntegerList>(n, 0))); }},
-    {Operation::expand,
-     [](const List& in, const Node& n) {
-       return in[0].expand(sizes(attribute<IntegerList>(n, 0)));
-     }},
-    {Operation::transpose,
-     [](const List& in, const Node& n) { return in[0].transpose(integer(n, 0), integer(n, 1)); }},
-    {Operation::select,
-     [](const List& in, const Node& n) { return in[0].select(integer(n, 0), integer(n, 1)); }},
-    {Operation::slice, [](const List& in, const Node& n) { return slice(n, in[0]); }},
-    {Operation::cat, [](const List& in, const Node& n) { return at::cat(in, integer(n, 0)); }},
-    {Operation::clone, [](const List& in, const Node&) { return in[0].clone(); }},
-    {Operation::detach, [](const List& in, const Node&) { return in[0].detach(); }},
-    {Operation::exp, [](const List& in, const Node&) { return in[0].exp(); }},
-    {Operation::log, [](const List& in, const Node&) { return in[0].log(); }},
-    {Operation::sin, [](const List& in, const Node&) { return in[0].sin(); }},
-    {Operation::cos, [](const List& in, const Node&) { return in[0].cos(); }},
-    {Operation::tanh, [](const List& in, const Node&) { return in[0].tanh(); }},
-    {Operation::sigmoid, [](const List& in, const Node&) { return in[0].sigmoid(); }},
-    {Operation::relu, [](const List& in, const Node&) { return in[0].relu(); }},
-    {Operation::sqrt, [](const List& in, const Node&) { return in[0].sqrt(); }},
-    {Operation::cast,
-     [](const List& in, const Node& n) { return cast(in[0], attribute<ScalarType>(n, 0)); }},
-    {Operation::add_in_place, [](const List& in, const Node&) { return in[0].add_(in[1]); }},
-    {Operation::sub_in_place, [](const List& in, const Node&) { return in[0].sub_(in[1]); }},
-    {Operation::mul_in_place, [](const List& in, const Node&) { return in[0].mul_(in[1]); }},
-    {Operation::scale_in_place,
-     [](const List& in, const Node& n) { return in[0].mul_(number(n)); }},
-    {Operation::exp_in_place, [](const List& in, const Node&) { return in[0].exp_(); }},
-};
 
 // ---- Errors -------------------------------------------------------------------------------------
 
@@ -226,8 +77,6 @@ class ScriptedNode final : public ag::Node {
         differentiable_(node.custom->differentiable),
         body_(std::move(body)) {}
 
-  bool needed(std::size_t i) const { return task_should_compute_output(i); }
-  std::size_t gradients() const { return num_outputs(); }
   Tensor saved(std::size_t i) {
     std::lock_guard lock(mutex_);
     return saved_[i].unpack(shared_from_this());
@@ -254,9 +103,12 @@ class ScriptedNode final : public ag::Node {
 using Script = std::function<std::optional<List>(const List&)>;
 struct PreHook final : ag::FunctionPreHook {
   PreHook(Script s, bool t) : script(std::move(s)), is_trace(t) {}
-  List operator()(const List& gradients) override { return script(gradients).value_or(gradients); }
+  List operator()(const List& gradients) override {
+    return *removed ? gradients : script(gradients).value_or(gradients);
+  }
   const Script script;
   const bool is_trace;
+  const std::shared_ptr<std::atomic<bool>> removed = std::make_shared<std::atomic<bool>>(false);
 };
 struct PostHook final : ag::FunctionPostHook {
   explicit PostHook(Script s) : script(std::move(s)) {}
@@ -320,7 +172,52 @@ struct Binding {
   using Hook = std::shared_ptr<kit::HookBody<Binding>>;
 
   static Description describe() {
-    return {"libtorch", GRADCTS_TORCH_VERSION, "pytorch-1.13", {}, {}};
+    return {"libtorch",
+            GRADCTS_TORCH_VERSION,
+            "pytorch-1.13",
+            {},
+            {"hook.tensor",
+             "hook.retain_grad",
+             "hook.node_pre",
+             "hook.node_post",
+             "hook.on_accumulator",
+             "hook.add",
+             "hook.remove",
+             "pass.backward",
+             "pass.grad",
+             "pass.inputs",
+             "pass.inputs.non_leaf",
+             "pass.keep",
+             "pass.create_graph",
+             "pass.allow_unused",
+             "pass.nested",
+             "pass.undefined_seed",
+             "pass.no_roots",
+             "pass.leaf_root",
+             "custom.*",
+             "callbacks",
+             "observe.recording",
+             "observe.user_state",
+             "observe.checkpoint_valid",
+             "observe.inside_pass",
+             "observe.needed",
+             "observe.will_run",
+             "observe.anomaly",
+             "threads",
+             "layout.*",
+             "grad.*",
+             "change.*",
+             "keep.*",
+             "drop",
+             "requires_grad",
+             "recording_mode",
+             "anomaly",
+             "anomaly.unchecked",
+             "user_state",
+             "fork",
+             "error.foreign",
+             "operation.*",
+             "type.*"}};
   }
   explicit Binding(const Scenario&) { at::set_num_threads(1); }
   void finish() {}
@@ -376,9 +273,8 @@ struct Binding {
       outputs = inputs[0].unbind(integer(node, 0));
       return;
     }
-    for (const auto& [operation, function] : operations) {
-      if (operation == node.operation) return outputs.push_back(function(inputs, node));
-    }
+    const Apply function = operations[node.operation];
+    if (function) return outputs.push_back(function(inputs, node));
     throw kit::NotOffered("operation " + std::string(spec_of(node.operation).name));
   }
 
@@ -430,11 +326,14 @@ struct Binding {
     tensor.retain_grad();
     keep_trace_last(tensor.grad_fn());
   }
+  // There is no way to take a pre-hook out; a removed one does nothing.
   HookHandle add_node_pre_hook(const NodeHandle& node, Hook body) const {
-    node->add_pre_hook(
-        std::make_unique<PreHook>([body](const List& l) { return body->run(l); }, false));
+    auto script = [body](const List& list) { return body->run(list); };
+    auto hook = std::make_unique<PreHook>(std::move(script), false);
+    HookHandle handle = [removed = hook->removed] { *removed = true; };
+    node->add_pre_hook(std::move(hook));
     keep_trace_last(node);
-    return {};
+    return handle;
   }
   HookHandle add_node_post_hook(const NodeHandle& node, Hook body) const {
     const auto key = node->add_post_hook(
@@ -444,8 +343,7 @@ struct Binding {
     };
   }
   void remove_hook(const HookHandle& handle) const {
-    if (!handle) throw kit::NotOffered("taking out a node's pre-hook");
-    handle();
+    if (handle) handle();
   }
 
   List pass(kit::PassRequest<Binding> request) const {
@@ -509,6 +407,14 @@ struct Binding {
     }
     throw kit::NotOffered("this observation");
   }
+  std::int64_t needed(const ag::Node& node) const {
+    std::int64_t bits = 0;
+    for (std::size_t i = 0; i < node.num_outputs(); ++i) {
+      if (node.task_should_compute_output(i)) bits |= std::int64_t{1} << i;
+    }
+    return bits;
+  }
+  std::int64_t needed(const NodeHandle& node) const { return needed(*node); }
   static std::int64_t will_run(ag::Node* node) {
     if (!inside_pass()) return -1;
     if (!ag::get_current_graph_task_nodes_in_graph()->count(node)) return 0;

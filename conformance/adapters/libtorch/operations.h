@@ -1,0 +1,96 @@
+// The built-in operations of scenarios on libtorch. For the one source file of the adapter.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <vector>
+
+#include "conformance/adapters/kit/operation_table.h"
+#include "conformance/adapters/libtorch/plain_data.h"
+
+namespace gradcts::libtorch {
+
+using kit::attribute;
+using List = std::vector<Tensor>;
+
+inline std::int64_t integer(const Node& node, std::size_t i) {
+  return attribute<std::int64_t>(node, i);
+}
+inline double number(const Node& node) {
+  return attribute<double>(node, 0);
+}
+inline c10::optional<at::Scalar> bound(const Node& node, std::size_t index) {
+  const auto* found = std::get_if<double>(&node.attributes[index]);
+  return found ? c10::optional<at::Scalar>(*found) : c10::nullopt;
+}
+
+inline Tensor reduce(const Node& node, const Tensor& x) {
+  const bool mean = node.operation == Operation::mean;
+  const auto* dims = std::get_if<IntegerList>(&node.attributes[0]);
+  const bool keep = attribute<bool>(node, 1);
+  if (!dims && !keep) return mean ? x.mean() : x.sum();
+  IntegerList all;
+  for (std::int64_t i = 0; !dims && i < x.dim(); ++i) all.push_back(i);
+  const at::IntArrayRef over = sizes(dims ? *dims : all);
+  return mean ? x.mean(over, keep) : x.sum(over, keep);
+}
+
+inline Tensor slice(const Node& n, const Tensor& x) {
+  return x.slice(integer(n, 0), integer(n, 1), integer(n, 2), attribute<std::int64_t>(n, 3, 1));
+}
+
+inline Tensor cast(const Tensor& x, ScalarType type) {
+  return x.to(type_of(type), /*non_blocking=*/false, /*copy=*/true);
+}
+
+using Apply = Tensor (*)(const List& in, const Node& n);
+inline constexpr kit::OperationTable<Apply> operations{
+    {Operation::add, [](const List& in, const Node&) { return in[0].add(in[1]); }},
+    {Operation::sub, [](const List& in, const Node&) { return in[0].sub(in[1]); }},
+    {Operation::mul, [](const List& in, const Node&) { return in[0].mul(in[1]); }},
+    {Operation::div, [](const List& in, const Node&) { return in[0].div(in[1]); }},
+    {Operation::neg, [](const List& in, const Node&) { return in[0].neg(); }},
+    {Operation::scale, [](const List& in, const Node& n) { return in[0].mul(number(n)); }},
+    {Operation::power, [](const List& in, const Node& n) { return in[0].pow(number(n)); }},
+    {Operation::maximum, [](const List& in, const Node&) { return in[0].maximum(in[1]); }},
+    {Operation::minimum, [](const List& in, const Node&) { return in[0].minimum(in[1]); }},
+    {Operation::where, [](const List& in, const Node&) { return at::where(in[0], in[1], in[2]); }},
+    {Operation::clamp,
+     [](const List& in, const Node& n) { return in[0].clamp(bound(n, 0), bound(n, 1)); }},
+    {Operation::sum, [](const List& in, const Node& n) { return reduce(n, in[0]); }},
+    {Operation::mean, [](const List& in, const Node& n) { return reduce(n, in[0]); }},
+    {Operation::mm, [](const List& in, const Node&) { return in[0].mm(in[1]); }},
+    {Operation::view,
+     [](const List& in, const Node& n) { return in[0].view(sizes(attribute<IntegerList>(n, 0))); }},
+    {Operation::expand,
+     [](const List& in, const Node& n) {
+       return in[0].expand(sizes(attribute<IntegerList>(n, 0)));
+     }},
+    {Operation::transpose,
+     [](const List& in, const Node& n) { return in[0].transpose(integer(n, 0), integer(n, 1)); }},
+    {Operation::select,
+     [](const List& in, const Node& n) { return in[0].select(integer(n, 0), integer(n, 1)); }},
+    {Operation::slice, [](const List& in, const Node& n) { return slice(n, in[0]); }},
+    {Operation::cat, [](const List& in, const Node& n) { return at::cat(in, integer(n, 0)); }},
+    {Operation::clone, [](const List& in, const Node&) { return in[0].clone(); }},
+    {Operation::detach, [](const List& in, const Node&) { return in[0].detach(); }},
+    {Operation::exp, [](const List& in, const Node&) { return in[0].exp(); }},
+    {Operation::log, [](const List& in, const Node&) { return in[0].log(); }},
+    {Operation::sin, [](const List& in, const Node&) { return in[0].sin(); }},
+    {Operation::cos, [](const List& in, const Node&) { return in[0].cos(); }},
+    {Operation::tanh, [](const List& in, const Node&) { return in[0].tanh(); }},
+    {Operation::sigmoid, [](const List& in, const Node&) { return in[0].sigmoid(); }},
+    {Operation::relu, [](const List& in, const Node&) { return in[0].relu(); }},
+    {Operation::sqrt, [](const List& in, const Node&) { return in[0].sqrt(); }},
+    {Operation::cast,
+     [](const List& in, const Node& n) { return cast(in[0], attribute<ScalarType>(n, 0)); }},
+    {Operation::to_device, [](const List& in, const Node&) { return cast(in[0], type_of(in[0])); }},
+    {Operation::add_in_place, [](const List& in, const Node&) { return in[0].add_(in[1]); }},
+    {Operation::sub_in_place, [](const List& in, const Node&) { return in[0].sub_(in[1]); }},
+    {Operation::mul_in_place, [](const List& in, const Node&) { return in[0].mul_(in[1]); }},
+    {Operation::scale_in_place,
+     [](const List& in, const Node& n) { return in[0].mul_(number(n)); }},
+    {Operation::exp_in_place, [](const List& in, const Node&) { return in[0].exp_(); }},
+};
+
+}  // namespace gradcts::libtorch

@@ -1,0 +1,474 @@
+#include "conformance/adapters/reference/reference_binding.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "conformance/adapters/kit/errors.h"
+#include "conformance/adapters/reference/operations.h"
+#include "conformance/adapters/reference/plain_data.h"
+#include "reference_engine/graph/operations.h"
+#include "reference_engine/graph/running_node.h"
+#include "reference_engine/graph/thread_local_value.h"
+
+namespace gradcts::reference_adapter {
+
+namespace ref = gradcts::reference;
+using ref::Tensor;
+using List = ref::Gradients;
+
+// ---- Settings -----------------------------------------------------------------------------------
+
+namespace {
+
+std::int64_t user_state() {
+  const auto& value = ref::thread_local_value();
+  return value ? *static_cast<const std::int64_t*>(value.get()) : 0;
+}
+
+ref::SavedTensorHooks saved_hooks(std::shared_ptr<kit::SavedHooksBody<Binding>> body) {
+  return {[body](const Tensor& tensor) -> std::shared_ptr<void> {
+            return std::make_shared<Tensor>(body->pack(tensor));
+          },
+          [body](const std::shared_ptr<void>& packed) {
+            return body->unpack(*static_cast<const Tensor*>(packed.get()));
+          }};
+}
+
+}  // namespace
+
+Settings::Settings(Binding& binding, const WithStep& step,
+                   std::shared_ptr<kit::SavedHooksBody<Binding>> hooks) {
+  if (step.recording) recording_.emplace(*step.recording);
+  if (step.device) device_.emplace(to_engine(*step.device));
+  if (step.stream != no_id) stream_.emplace(binding.stream(step.stream));
+  if (hooks) saved_hooks_.emplace(saved_hooks(std::move(hooks)));
+  if (step.user_state) {
+    previous_user_state_ = ref::thread_local_value();
+    ref::set_thread_local_value(std::make_shared<const std::int64_t>(*step.user_state));
+  }
+}
+
+Settings::~Settings() {
+  if (previous_user_state_) ref::set_thread_local_value(*previous_user_state_);
+}
+
+// ---- Life ---------------------------------------------------------------------------------------
+
+namespace {
+
+bool has_pre_hooks(const Scenario& scenario) {
+  return std::any_of(scenario.hooks.begin(), scenario.hooks.end(),
+                     [](const Hook& hook) { return hook.kind == HookKind::node_pre; });
+}
+
+}  // namespace
+
+Binding::Binding(const Scenario& scenario)
+    : strict_validation_(scenario.configuration.strict_validation),
+      has_pre_hooks_(has_pre_hooks(scenario)) {
+  if (scenario.configuration.nesting_limit) {
+    previous_nesting_limit_ = engine().nesting_limit();
+    engine().set_nesting_limit(*scenario.configuration.nesting_limit);
+  }
+  for (const Stream& stream : scenario.streams) {
+    streams_.push_back(ref::make_stream(to_engine(stream.device)));
+  }
+}
+
+void Binding::finish() {
+  traced_.clear();
+  if (own_engine_) {
+    ref::Engine::set_default_engine(nullptr);
+    own_engine_.reset();
+  }
+  if (previous_nesting_limit_) engine().set_nesting_limit(*previous_nesting_limit_);
+}
+
+// ---- Tensors ------------------------------------------------------------------------------------
+
+Tensor Binding::make(const TensorValue& value) const {
+  NoRecording no_recording;
+  return to_engine(value);
+}
+std::optional<TensorValue> Binding::read(const Tensor& tensor) const {
+  return from_engine(tensor);
+}
+void Binding::set_requires_grad(const Tensor& tensor, bool on) const {
+  ref::set_requires_grad(tensor, on);
+}
+Tensor Binding::grad_of(const Tensor& tensor) const {
+  return tensor.defined() ? ref::gradient(tensor) : Tensor();
+}
+void Binding::set_grad(const Tensor& tensor, Tensor grad) const {
+  ref::set_gradient(tensor, std::move(grad));
+}
+
+Tensor Binding::alias(const Tensor& tensor, Through through) const {
+  if (through == Through::detached) return ref::detach(tensor);
+  if (through == Through::view) return tensor.alias();
+  throw kit::NotOffered("an alias with a version of its own");
+}
+
+void Binding::change(const Tensor& tensor, ChangeStep::How how, double number) const {
+  NoRecording no_recording;
+  switch (how) {
+    case ChangeStep::How::add:
+      return ref::add_(tensor, ref::full({}, number, tensor.type(), tensor.device()));
+    case ChangeStep::How::multiply:
+      return ref::scale_(tensor, number);
+    case ChangeStep::How::fill:
+      return ref::fill_(tensor, number);
+  }
+}
+
+void Binding::write(Tensor& target, const TensorValue& value) const {
+  NoRecording no_recording;
+  if (target.defined()) return ref::copy_(target, to_engine(value));
+  target = to_engine(value);
+  target.storage().mark_static();
+}
+
+Tensor Binding::scaled(const Tensor& x, double factor) const {
+  return ref::scale(x, factor);
+}
+Tensor Binding::sum(const Tensor& x, const Tensor& y) const {
+  return ref::add(x, y);
+}
+Tensor Binding::product(const Tensor& x, const Tensor& y) const {
+  return ref::mul(x, y);
+}
+Tensor Binding::expanded(const Tensor& x, const Shape& shape) const {
+  return ref::expand(x, shape);
+}
+Tensor Binding::cast(const Tensor& x, ScalarType type) const {
+  return ref::cast(x, to_engine(type));
+}
+Tensor Binding::moved(const Tensor& x, Device device) const {
+  return ref::to_device(x, to_engine(device));
+}
+
+// ---- Graph
+// ----------------------------------------------------------------------------------------
+
+void Binding::apply(const Node& node, const List& inputs, List& outputs) const {
+  apply_operation(node, inputs, outputs);
+  if (!strict_validation_) return;
+  if (const auto made = ref::producer(outputs[0])) made->set_strict_validation(true);
+}
+
+void Binding::make_custom(kit::CustomNodeRequest<Binding> request) const {
+  for (Tensor& output : request.outputs) {
+    for (const Tensor& input : request.inputs) {
+      if (output.is_same(input)) output = input.alias();
+    }
+  }
+  if (!ref::is_recorded(request.inputs)) return;
+  const auto node = ref::make_node<ScriptedNode>(request.node, std::move(request.body));
+  node->set_strict_validation(strict_validation_);
+  node->set_next_edges(ref::gradient_edges(request.inputs));
+  for (const Tensor& output : request.outputs) ref::record_history(output, node);
+  for (const auto& [is_output, i] : request.saves) {
+    node->save((is_output ? request.outputs : request.inputs)[i], is_output);
+  }
+}
+
+Binding::NodeHandle Binding::node_of(const Tensor& tensor) const {
+  return ref::producer(tensor);
+}
+Binding::NodeHandle Binding::accumulator_of(const Tensor& leaf) const {
+  return ref::accumulator(leaf);
+}
+
+// ---- Hooks --------------------------------------------------------------------------------------
+
+namespace {
+
+ref::NodePreHook enter_hook(std::shared_ptr<kit::TraceBody> body) {
+  return [body = std::move(body)](const List&) -> std::optional<List> {
+    body->enter();
+    return std::nullopt;
+  };
+}
+
+// What a hook on one tensor returned; it can return one tensor at most.
+std::optional<Tensor> single(std::optional<List> results) {
+  if (!results) return std::nullopt;
+  return results->empty() ? Tensor() : (*results)[0];
+}
+
+std::span<const Tensor> span(const List& list) {
+  return {list.data(), list.size()};
+}
+
+}  // namespace
+
+void Binding::trace(const NodeHandle& node, std::shared_ptr<kit::TraceBody> body) {
+  node->add_post_hook([body](const List&, const List&) -> std::optional<List> {
+    body->exit();
+    return std::nullopt;
+  });
+  HookHandle enter = node->add_pre_hook(enter_hook(body));
+  if (!has_pre_hooks_) return;
+  std::lock_guard lock(traced_mutex_);
+  traced_[node.get()] = {std::move(enter), std::move(body)};
+}
+
+// Pre-hooks run in the order of registration, and the trace's must be the last.
+Binding::HookHandle Binding::add_node_pre_hook(const NodeHandle& node, Hook body) {
+  HookHandle handle =
+      node->add_pre_hook([body](const List& inputs) { return body->run(span(inputs)); });
+  std::lock_guard lock(traced_mutex_);
+  const auto traced = traced_.find(node.get());
+  if (traced != traced_.end()) {
+    traced->second.enter.remove();
+    traced->second.enter = node->add_pre_hook(enter_hook(traced->second.body));
+  }
+  return handle;
+}
+
+Binding::HookHandle Binding::add_node_post_hook(const NodeHandle& node, Hook body) const {
+  return node->add_post_hook(
+      [body](const List& outputs, const List&) { return body->run(span(outputs)); });
+}
+
+Binding::HookHandle Binding::add_tensor_hook(const Tensor& tensor, Hook body) const {
+  return ref::add_tensor_hook(tensor, [body](const Tensor& gradient) {
+    return single(body->run(std::span(&gradient, 1)));
+  });
+}
+
+void Binding::retain_grad(const Tensor& tensor) const {
+  ref::retain_grad(tensor);
+}
+
+Binding::HookHandle Binding::add_post_accumulate_hook(const Tensor& leaf, Hook body) const {
+  return ref::add_post_accumulate_hook(leaf, [body](const Tensor&) { body->run({}); });
+}
+
+// ---- Passes -------------------------------------------------------------------------------------
+
+namespace {
+
+std::vector<ref::Root> roots_of(const kit::PassRequest<Binding>& request) {
+  std::vector<ref::Root> roots;
+  for (std::size_t i = 0; i < request.roots.size(); ++i) {
+    roots.push_back({ref::gradient_edge(request.roots[i]), request.seeds[i]});
+  }
+  return roots;
+}
+
+std::vector<ref::Capture> captures_of(const kit::PassRequest<Binding>& request) {
+  std::vector<ref::Capture> captures;
+  for (const Tensor& input : request.inputs) captures.push_back({ref::gradient_edge(input), {}});
+  for (const auto& hook : request.capture_hooks) {
+    captures[hook.input].hooks.push_back([body = hook.body](const Tensor& gradient) {
+      return single(body->run(std::span(&gradient, 1)));
+    });
+  }
+  return captures;
+}
+
+}  // namespace
+
+List Binding::pass(kit::PassRequest<Binding> request) const {
+  const PassStep& step = request.step;
+  const auto roots = roots_of(request);
+  if (step.kind == PassStep::Kind::backward) {
+    ref::BackwardOptions options;
+    options.keep_graph = step.keep_graph;
+    options.create_graph = step.create_graph;
+    if (step.inputs) options.inputs.emplace(request.inputs.begin(), request.inputs.end());
+    engine().backward(roots, options);
+    return {};
+  }
+  ref::GradOptions options;
+  options.keep_graph = step.keep_graph;
+  options.create_graph = step.create_graph;
+  options.allow_unused = step.allow_unused;
+  options.materialise_unused = step.materialise;
+  const auto gradients = engine().grad(roots, captures_of(request), options);
+  return List(gradients.begin(), gradients.end());
+}
+
+void Binding::queue_callback(kit::CallbackBody body) const {
+  ref::queue_callback(std::move(body));
+}
+
+namespace {
+
+ErrorCategory category_of(ref::ErrorCategory category) {
+  switch (category) {
+    case ref::ErrorCategory::gradient_count:
+      return ErrorCategory::gradient_count;
+    case ref::ErrorCategory::gradient_shape:
+      return ErrorCategory::gradient_shape;
+    case ref::ErrorCategory::gradient_type:
+      return ErrorCategory::gradient_type;
+    case ref::ErrorCategory::gradient_device:
+      return ErrorCategory::gradient_device;
+    case ref::ErrorCategory::unused_input:
+      return ErrorCategory::unused_input;
+    case ref::ErrorCategory::graph_released:
+      return ErrorCategory::graph_released;
+    case ref::ErrorCategory::saved_tensor_modified:
+      return ErrorCategory::saved_modified;
+    case ref::ErrorCategory::not_differentiable:
+      return ErrorCategory::not_differentiable;
+    case ref::ErrorCategory::outside_pass:
+      return ErrorCategory::outside_pass;
+    case ref::ErrorCategory::invalid_argument:
+      return ErrorCategory::invalid_argument;
+    case ref::ErrorCategory::hook_result:
+      return ErrorCategory::hook_result;
+    case ref::ErrorCategory::nan_gradient:
+      return ErrorCategory::nan_gradient;
+    case ref::ErrorCategory::incomplete_pass:
+      return ErrorCategory::incomplete;
+    case ref::ErrorCategory::forked:
+      return ErrorCategory::forked;
+    case ref::ErrorCategory::stopped:
+      return ErrorCategory::stopped;
+  }
+  return ErrorCategory::other;
+}
+
+}  // namespace
+
+ErrorReport Binding::classify(const std::exception_ptr& error) const {
+  try {
+    std::rethrow_exception(error);
+  } catch (const ref::Error& e) {
+    return {category_of(e.category()), "", false, e.what()};
+  } catch (const std::exception& e) {
+    return {ErrorCategory::other, "", false, e.what()};
+  } catch (...) {
+    return {ErrorCategory::other, "", false, "an exception of an unknown type"};
+  }
+}
+
+// ---- State --------------------------------------------------------------------------------------
+
+StreamId Binding::current_stream() const {
+  const auto current = ref::current_stream(ref::current_device(ref::DeviceType::sim));
+  const auto found = std::find(streams_.begin(), streams_.end(), current);
+  return found == streams_.end() ? no_id : static_cast<StreamId>(found - streams_.begin());
+}
+
+kit::ThreadState Binding::thread_state() const {
+  const auto pass = ref::current_pass();
+  kit::ThreadState state;
+  state.recording = ref::is_recording();
+  state.inside_pass = pass.has_value();
+  state.user_state = user_state();
+  state.depth = pass ? pass->depth : 0;
+  state.device = ref::current_device(ref::DeviceType::sim).index;
+  state.stream = current_stream();
+  return state;
+}
+
+std::int64_t Binding::observe(const ObserveStep& step, const NodeHandle& node) const {
+  using What = ObserveStep::What;
+  const auto pass = ref::current_pass();
+  switch (step.what) {
+    case What::recording:
+      return ref::is_recording();
+    case What::user_state:
+      return user_state();
+    case What::device:
+      return ref::current_device(ref::DeviceType::sim).index;
+    case What::stream:
+      return current_stream();
+    case What::depth:
+      return pass ? pass->depth : 0;
+    case What::checkpoint_valid:
+      return ref::is_checkpoint_valid();
+    case What::inside_pass:
+      return pass.has_value();
+    case What::will_run:
+      return pass ? ref::will_run(*node) : -1;
+    case What::needed:
+    case What::anomaly:
+      break;
+  }
+  throw kit::NotOffered("this observation");
+}
+
+std::int64_t Binding::needed(const ref::Node& node) const {
+  std::int64_t bits = 0;
+  for (std::uint32_t i = 0; i < node.next_edges().size(); ++i) {
+    if (ref::is_edge_needed(node, i)) bits |= std::int64_t{1} << i;
+  }
+  return bits;
+}
+
+void Binding::control_engine(EngineStep::What what) {
+  if (what == EngineStep::What::stop) return engine().stop();
+  auto fresh = std::make_unique<ref::Engine>();
+  ref::Engine::set_default_engine(fresh.get());
+  own_engine_ = std::move(fresh);
+}
+
+void Binding::control_stream(const StreamStep& step) const {
+  if (step.what == StreamStep::What::synchronise) return ref::synchronize(stream(step.stream));
+  ref::wait_stream(stream(step.stream), stream(step.waits_for));
+}
+
+std::int32_t Binding::engine_threads() const {
+  return engine().device_thread_count() + engine().pool_thread_count();
+}
+
+Description Binding::describe() {
+  return {"reference",
+          "0.1.0",
+          "reference",
+          {},
+          {"hook.tensor",
+           "hook.retain_grad",
+           "hook.node_pre",
+           "hook.node_post",
+           "hook.post_accumulate",
+           "hook.capture",
+           "hook.saved",
+           "hook.on_accumulator",
+           "hook.add",
+           "hook.remove",
+           "pass.*",
+           "custom.*",
+           "callbacks",
+           "observe.recording",
+           "observe.user_state",
+           "observe.device",
+           "observe.stream",
+           "observe.depth",
+           "observe.checkpoint_valid",
+           "observe.inside_pass",
+           "observe.needed",
+           "observe.will_run",
+           "threads",
+           "device.sim",
+           "device.other",
+           "device.set",
+           "streams",
+           "layout.*",
+           "grad.*",
+           "change.handle",
+           "change.view",
+           "change.detached",
+           "keep.handle",
+           "keep.view",
+           "keep.detached",
+           "drop",
+           "requires_grad",
+           "recording_mode",
+           "user_state",
+           "strict_validation",
+           "nesting_limit",
+           "engine.*",
+           "fork",
+           "error.foreign",
+           "operation.*",
+           "type.*"}};
+}
+
+}  // namespace gradcts::reference_adapter

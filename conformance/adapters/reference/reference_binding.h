@@ -1,0 +1,119 @@
+// The reference engine as an engine under test.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "conformance/adapters/kit/binding.h"
+#include "conformance/adapters/reference/scripted_node.h"
+#include "reference_engine/engine/engine.h"
+#include "reference_engine/graph/recording.h"
+#include "reference_engine/graph/saved_tensor.h"
+#include "reference_engine/graph/thread_local_value.h"
+
+namespace gradcts::reference_adapter {
+
+// Gradient recording is off for its lifetime.
+struct NoRecording {
+  reference::RecordingGuard guard{false};
+};
+
+// Settings of the running thread, for its lifetime.
+class Settings {
+ public:
+  Settings(Binding& binding, const WithStep& step,
+           std::shared_ptr<kit::SavedHooksBody<Binding>> hooks);
+  ~Settings();
+  Settings(const Settings&) = delete;
+  Settings& operator=(const Settings&) = delete;
+
+ private:
+  std::optional<reference::ThreadLocalValue> previous_user_state_;
+  std::optional<reference::RecordingGuard> recording_;
+  std::optional<reference::DeviceGuard> device_;
+  std::optional<reference::StreamGuard> stream_;
+  std::optional<reference::SavedTensorHooksGuard> saved_hooks_;
+};
+
+// See kit/binding.h for what each function must do.
+class Binding {
+ public:
+  using Tensor = reference::Tensor;
+  using List = reference::Gradients;
+  using NodeHandle = reference::NodePointer;
+  using HookHandle = reference::HookHandle;
+  using RunningNode = ScriptedNode;
+  using Settings = reference_adapter::Settings;
+  using NoRecording = reference_adapter::NoRecording;
+  using Hook = std::shared_ptr<kit::HookBody<Binding>>;
+
+  static Description describe();
+  explicit Binding(const Scenario& scenario);
+  void finish();
+
+  Tensor make(const TensorValue& value) const;
+  std::optional<TensorValue> read(const Tensor& tensor) const;
+  bool defined(const Tensor& tensor) const { return tensor.defined(); }
+  void set_requires_grad(const Tensor& tensor, bool on) const;
+  Tensor grad_of(const Tensor& tensor) const;
+  void set_grad(const Tensor& tensor, Tensor grad) const;
+  Tensor alias(const Tensor& tensor, Through through) const;
+  void change(const Tensor& tensor, ChangeStep::How how, double number) const;
+  void write(Tensor& target, const TensorValue& value) const;
+
+  Tensor scaled(const Tensor& x, double factor) const;
+  Tensor sum(const Tensor& x, const Tensor& y) const;
+  Tensor product(const Tensor& x, const Tensor& y) const;
+  Tensor expanded(const Tensor& x, const Shape& shape) const;
+  Tensor cast(const Tensor& x, ScalarType type) const;
+  Tensor moved(const Tensor& x, Device device) const;
+
+  void apply(const Node& node, const List& inputs, List& outputs) const;
+  void make_custom(kit::CustomNodeRequest<Binding> request) const;
+  NodeHandle node_of(const Tensor& tensor) const;
+  NodeHandle accumulator_of(const Tensor& leaf) const;
+  void trace(const NodeHandle& node, std::shared_ptr<kit::TraceBody> body);
+
+  HookHandle add_tensor_hook(const Tensor& tensor, Hook body) const;
+  void retain_grad(const Tensor& tensor) const;
+  HookHandle add_node_pre_hook(const NodeHandle& node, Hook body);
+  HookHandle add_node_post_hook(const NodeHandle& node, Hook body) const;
+  HookHandle add_post_accumulate_hook(const Tensor& leaf, Hook body) const;
+  void remove_hook(const HookHandle& handle) const { handle.remove(); }
+
+  List pass(kit::PassRequest<Binding> request) const;
+  void queue_callback(kit::CallbackBody body) const;
+  ErrorReport classify(const std::exception_ptr& error) const;
+  kit::ThreadState thread_state() const;
+  std::int64_t observe(const ObserveStep& step, const NodeHandle& node) const;
+  std::int64_t needed(const reference::Node& node) const;
+  std::int64_t needed(const NodeHandle& node) const { return needed(*node); }
+
+  void control_engine(EngineStep::What what);
+  void control_stream(const StreamStep& step) const;
+  std::int32_t engine_threads() const;
+
+  reference::Stream stream(StreamId id) const { return streams_[static_cast<std::size_t>(id)]; }
+
+ private:
+  struct Traced {
+    HookHandle enter;
+    std::shared_ptr<kit::TraceBody> body;
+  };
+
+  reference::Engine& engine() const { return reference::Engine::default_engine(); }
+  StreamId current_stream() const;
+
+  const bool strict_validation_;
+  const bool has_pre_hooks_;
+  std::optional<int> previous_nesting_limit_;
+  std::vector<reference::Stream> streams_;
+  std::unique_ptr<reference::Engine> own_engine_;  // after a stop of the engine
+  std::mutex traced_mutex_;
+  std::unordered_map<const reference::Node*, Traced> traced_;
+};
+
+}  // namespace gradcts::reference_adapter
