@@ -131,8 +131,6 @@ class ScenarioReader {
     return next_made_++;
   }
 
-  void fill_default_forwards();
-
   const Json& json_;
   Scenario scenario_;
   Names values_{"value"};
@@ -781,26 +779,6 @@ Action ScenarioReader::read_synchronise(const Fields& fields) {
   return StreamStep{StreamStep::What::synchronise, one(streams_, fields, "stream"), no_id};
 }
 
-// A forward without `nodes` runs all nodes that no other forward names.
-void ScenarioReader::fill_default_forwards() {
-  std::vector<bool> named(scenario_.nodes.size(), false);
-  for_each_step(scenario_, [&](const Step& step) {
-    const auto* forward = std::get_if<ForwardStep>(&step.action);
-    if (forward == nullptr) return;
-    for (const NodeId node : forward->nodes) {
-      if (!is_accumulator(scenario_, node)) named[static_cast<std::size_t>(node)] = true;
-    }
-  });
-  std::vector<NodeId> rest;
-  for (std::size_t i = 0; i < named.size(); ++i) {
-    if (!named[i]) rest.push_back(static_cast<NodeId>(i));
-  }
-  for_each_step(scenario_, [&](Step& step) {
-    auto* forward = std::get_if<ForwardStep>(&step.action);
-    if (forward != nullptr && forward->nodes.empty()) forward->nodes = rest;
-  });
-}
-
 Scenario ScenarioReader::read() {
   const Path document;
   const Fields fields(
@@ -834,7 +812,7 @@ Scenario ScenarioReader::read() {
   fields.each("program", [&](const Json& json, const Path& path) {
     scenario_.program.push_back(read_step(json, path));
   });
-  fill_default_forwards();
+  complete_forwards(scenario_);
   number_steps(scenario_);
   validate(scenario_);
   return std::move(scenario_);

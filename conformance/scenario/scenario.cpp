@@ -121,6 +121,27 @@ std::string node_name(const Scenario& scenario, NodeId node) {
   return "accumulate:" + scenario.values[static_cast<std::size_t>(leaf.value)].name;
 }
 
+void complete_forwards(Scenario& scenario) {
+  std::vector<bool> named(scenario.nodes.size(), false);
+  for_each_step(scenario, [&](const Step& step) {
+    const auto* forward = std::get_if<ForwardStep>(&step.action);
+    if (forward == nullptr) return;
+    for (const NodeId node : forward->nodes) {
+      // Ids may still be wrong here: validation comes later.
+      const auto index = static_cast<std::size_t>(node);
+      if (index < named.size()) named[index] = true;
+    }
+  });
+  std::vector<NodeId> rest;
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    if (!named[i]) rest.push_back(static_cast<NodeId>(i));
+  }
+  for_each_step(scenario, [&](Step& step) {
+    auto* forward = std::get_if<ForwardStep>(&step.action);
+    if (forward != nullptr && forward->nodes.empty()) forward->nodes = rest;
+  });
+}
+
 void number_steps(Scenario& scenario) {
   Numberer numberer(scenario);
   for_each_step(scenario, numberer);

@@ -397,6 +397,10 @@ inline std::int32_t leaf_of(const Scenario& scenario, NodeId accumulator) {
 }
 std::string node_name(const Scenario& scenario, NodeId node);  // "y", or "accumulate:x"
 
+// Gives each forward step without nodes the nodes that no other forward names, in order of
+// declaration.
+void complete_forwards(Scenario& scenario);
+
 // Gives every step its id: preorder over the program, then nodes' scripts, hooks' scripts (pack
 // before unpack) and callbacks, each in order of declaration. Sets step_count, and the producer and
 // index of the values that steps make. Call it after every change to the steps of a scenario.
