@@ -86,71 +86,72 @@ class Controller {
   void start_up();
   void thread_starts(ThreadRecord& self);
   void thread_ends(ThreadRecord& self);
-  void before_fork() ACQUIRE(lock_) { lock_.lock(); }
-  void after_fork_in_parent() RELEASE(lock_) { lock_.unlock(); }
-  void after_fork_in_child() RELEASE(lock_);
+  void before_fork() TAKES_LOCK(lock_) { lock_.lock(); }
+  void after_fork_in_parent() RELEASES_LOCK(lock_) { lock_.unlock(); }
+  void after_fork_in_child() RELEASES_LOCK(lock_);
   // Looks every now and then whether the schedule still makes steps.
   [[noreturn]] void watch();
 
  private:
   // Passing the token (token.cpp).
-  void follow(ThreadRecord& self, Verdict verdict) REQUIRES(lock_);
-  ThreadRecord* whose_turn(Verdict verdict) REQUIRES(lock_);
-  void park(ThreadRecord& self, ThreadRecord* next) REQUIRES(lock_);
-  bool is_awake(ThreadRecord& self, bool in_time) REQUIRES(lock_);
+  void follow(ThreadRecord& self, Verdict verdict) NEEDS_LOCK(lock_);
+  ThreadRecord* whose_turn(Verdict verdict) NEEDS_LOCK(lock_);
+  void park(ThreadRecord& self, ThreadRecord* next) NEEDS_LOCK(lock_);
+  bool is_awake(ThreadRecord& self, bool in_time) NEEDS_LOCK(lock_);
   Woken wait(ThreadRecord& self, const Wait& wait, const OptionalDeadline& deadline)
-      REQUIRES(lock_);
+      NEEDS_LOCK(lock_);
   Woken sleep_outside(ThreadRecord& self, const void* condition, const OptionalDeadline& deadline)
-      REQUIRES(lock_);
-  Woken how_woken(ThreadRecord& self) REQUIRES(lock_);
-  void resume_if_idle() REQUIRES(lock_);
-  bool somebody_outside_may_act() const REQUIRES(lock_);
-  void changed_outside() REQUIRES(lock_);
+      NEEDS_LOCK(lock_);
+  Woken how_woken(ThreadRecord& self) NEEDS_LOCK(lock_);
+  void resume_if_idle() NEEDS_LOCK(lock_);
+  bool somebody_outside_may_act() const NEEDS_LOCK(lock_);
+  void changed_outside() NEEDS_LOCK(lock_);
 
   // The parts of calls.
-  void released_by_caller(WaitKind kind, const void* object) REQUIRES(lock_);
-  void note_caller_outside() REQUIRES(lock_);
-  void await_end(ThreadRecord& self, const ThreadRecord* target) REQUIRES(lock_);
-  void step_out(ThreadRecord& self) REQUIRES(lock_);
+  void released_by_caller(WaitKind kind, const void* object) NEEDS_LOCK(lock_);
+  void note_caller_outside() NEEDS_LOCK(lock_);
+  void await_end(ThreadRecord& self, const ThreadRecord* target) NEEDS_LOCK(lock_);
+  void step_out(ThreadRecord& self) NEEDS_LOCK(lock_);
   template <typename Attempt>
   int take_object(ThreadRecord& self, const Wait& wait, const OptionalDeadline& deadline,
-                  Attempt attempt, bool refuses_holder) REQUIRES(lock_);
-  int lock_again(pthread_mutex_t* mutex) EXCLUDES(lock_);
+                  Attempt attempt, bool refuses_holder) NEEDS_LOCK(lock_);
+  int lock_again(pthread_mutex_t* mutex) NEEDS_NO_LOCK(lock_);
 
   // Taking threads under control and letting them go (control.cpp).
-  ThreadRecord& this_thread() REQUIRES(lock_);
-  bool choose_strategy(const gradcts_schedule_options& options) REQUIRES(lock_);
-  Strategy& strategy() REQUIRES(lock_);
-  void wait_until_others_sleep(const ThreadRecord& self) REQUIRES(lock_);
-  bool others_sleep(const ThreadRecord& self, bool give_up) REQUIRES(lock_);
-  void take(ThreadRecord& record, ThreadNumber number) REQUIRES(lock_);
-  void take_sleepers() REQUIRES(lock_);
-  bool takes_part(const ThreadRecord& record) const REQUIRES(lock_);
-  void let_go(ThreadRecord& record) REQUIRES(lock_);
-  void start_watchdog() REQUIRES(lock_);
+  ThreadRecord& this_thread() NEEDS_LOCK(lock_);
+  bool choose_strategy(const gradcts_schedule_options& options) NEEDS_LOCK(lock_);
+  Strategy& strategy() NEEDS_LOCK(lock_);
+  void wait_until_others_sleep(const ThreadRecord& self) NEEDS_LOCK(lock_);
+  bool others_sleep(const ThreadRecord& self, bool give_up) NEEDS_LOCK(lock_);
+  void take(ThreadRecord& record, ThreadNumber number) NEEDS_LOCK(lock_);
+  void take_sleepers() NEEDS_LOCK(lock_);
+  bool takes_part(const ThreadRecord& record) const NEEDS_LOCK(lock_);
+  void let_go(ThreadRecord& record) NEEDS_LOCK(lock_);
+  void start_watchdog() NEEDS_LOCK(lock_);
 
   // What came out.
-  gradcts_schedule_result result(gradcts_schedule_outcome outcome) REQUIRES(lock_);
-  [[noreturn]] void fail(gradcts_schedule_outcome outcome) REQUIRES(lock_);
-  std::string report(gradcts_schedule_outcome outcome) REQUIRES(lock_);
-  std::string how_chosen() REQUIRES(lock_);
+  gradcts_schedule_result result(gradcts_schedule_outcome outcome) NEEDS_LOCK(lock_);
+  [[noreturn]] void fail(gradcts_schedule_outcome outcome) NEEDS_LOCK(lock_);
+  std::string report(gradcts_schedule_outcome outcome) NEEDS_LOCK(lock_);
+  std::string how_chosen() NEEDS_LOCK(lock_);
 
   FutexLock lock_;
   std::atomic<bool> on_{false};
   std::atomic<std::uint32_t> changes_{0};  // outside: raised when a thread goes to sleep or ends...
-  bool changes_awaited_ GUARDED_BY(lock_) = false;  // ...and somebody waits for that
-  bool has_watchdog_ GUARDED_BY(lock_) = false;
-  std::uint64_t schedules_ GUARDED_BY(lock_) = 0;  // begun so far
-  std::uint64_t progress_ GUARDED_BY(lock_) = 0;   // steps of all of them
-  std::uint64_t tickets_ GUARDED_BY(lock_) = 0;
-  std::uint32_t seen_outside_ GUARDED_BY(lock_) = 0;
-  gradcts_schedule_options options_ GUARDED_BY(lock_) = {};
-  ThreadTable threads_ GUARDED_BY(lock_);
-  PageVector<ThreadRecord*> by_number_ GUARDED_BY(lock_);
-  PageVector<ThreadRecord*> sleepers_ GUARDED_BY(lock_);  // while control begins
-  std::variant<std::monostate, RandomWalk, PriorityChanges, Replay> strategy_ GUARDED_BY(lock_);
-  Scheduler scheduler_ GUARDED_BY(lock_);
-  Clock clock_ GUARDED_BY(lock_);
+  bool changes_awaited_ GUARDED_BY_LOCK(lock_) = false;  // ...and somebody waits for that
+  bool has_watchdog_ GUARDED_BY_LOCK(lock_) = false;
+  std::uint64_t schedules_ GUARDED_BY_LOCK(lock_) = 0;  // begun so far
+  std::uint64_t progress_ GUARDED_BY_LOCK(lock_) = 0;   // steps of all of them
+  std::uint64_t tickets_ GUARDED_BY_LOCK(lock_) = 0;
+  std::uint32_t seen_outside_ GUARDED_BY_LOCK(lock_) = 0;
+  gradcts_schedule_options options_ GUARDED_BY_LOCK(lock_) = {};
+  ThreadTable threads_ GUARDED_BY_LOCK(lock_);
+  PageVector<ThreadRecord*> by_number_ GUARDED_BY_LOCK(lock_);
+  PageVector<ThreadRecord*> sleepers_ GUARDED_BY_LOCK(lock_);  // while control begins
+  std::variant<std::monostate, RandomWalk, PriorityChanges, Replay> strategy_
+      GUARDED_BY_LOCK(lock_);
+  Scheduler scheduler_ GUARDED_BY_LOCK(lock_);
+  Clock clock_ GUARDED_BY_LOCK(lock_);
 };
 
 Controller& controller();

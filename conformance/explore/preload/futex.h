@@ -11,7 +11,7 @@
 #include <climits>
 #include <cstdint>
 
-#include "reference_engine/sync/annotations.h"
+#include "conformance/explore/preload/annotations.h"
 
 namespace gradcts::schedule {
 
@@ -73,9 +73,9 @@ inline void futex_wake_all(std::atomic<std::uint32_t>& word) {
 
 // A lock that is not a pthread mutex. Usable before and after the life of any object: constant
 // initialisation, no destructor.
-class CAPABILITY("mutex") FutexLock {
+class SCHEDULE_LOCK FutexLock {
  public:
-  void lock() ACQUIRE() {
+  void lock() TAKES_LOCK() {
     std::uint32_t expected = free;
     if (state_.compare_exchange_strong(expected, taken, std::memory_order_acquire)) return;
     while (state_.exchange(contended, std::memory_order_acquire) != free) {
@@ -83,7 +83,7 @@ class CAPABILITY("mutex") FutexLock {
     }
   }
 
-  void unlock() RELEASE() {
+  void unlock() RELEASES_LOCK() {
     if (state_.exchange(free, std::memory_order_release) == contended) {
       futex(state_, FUTEX_WAKE, 1, nullptr);
     }
@@ -94,10 +94,10 @@ class CAPABILITY("mutex") FutexLock {
   std::atomic<std::uint32_t> state_{free};
 };
 
-class SCOPED_CAPABILITY FutexGuard {
+class SCHEDULE_LOCK_SCOPE FutexGuard {
  public:
-  explicit FutexGuard(FutexLock& lock) ACQUIRE(lock) : lock_(lock) { lock_.lock(); }
-  ~FutexGuard() RELEASE() { lock_.unlock(); }
+  explicit FutexGuard(FutexLock& lock) TAKES_LOCK(lock) : lock_(lock) { lock_.lock(); }
+  ~FutexGuard() RELEASES_LOCK() { lock_.unlock(); }
   FutexGuard(const FutexGuard&) = delete;
   FutexGuard& operator=(const FutexGuard&) = delete;
 

@@ -15,20 +15,20 @@ struct Chosen {
 
 class ChosenAttributes {
  public:
-  void set(const Chosen& chosen) EXCLUDES(lock_) {
+  void set(const Chosen& chosen) NEEDS_NO_LOCK(lock_) {
     FutexGuard guard(lock_);
     all_.push_back(chosen);
     is_empty_ = false;
   }
 
-  void forget(const pthread_cond_t* condition) EXCLUDES(lock_) {
+  void forget(const pthread_cond_t* condition) NEEDS_NO_LOCK(lock_) {
     if (is_empty_) return;
     FutexGuard guard(lock_);
     std::erase_if(all_, [condition](const Chosen& c) { return c.condition == condition; });
     is_empty_ = all_.empty();
   }
 
-  Chosen of(const pthread_cond_t* condition) EXCLUDES(lock_) {
+  Chosen of(const pthread_cond_t* condition) NEEDS_NO_LOCK(lock_) {
     if (!is_empty_) {
       FutexGuard guard(lock_);
       for (const Chosen& chosen : all_) {
@@ -41,7 +41,7 @@ class ChosenAttributes {
  private:
   FutexLock lock_;
   std::atomic<bool> is_empty_{true};  // so that those who never chose pay nothing
-  PageVector<Chosen> all_ GUARDED_BY(lock_);
+  PageVector<Chosen> all_ GUARDED_BY_LOCK(lock_);
 };
 
 constinit WithoutEnd<ChosenAttributes> chosen_attributes;

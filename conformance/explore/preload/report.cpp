@@ -131,7 +131,8 @@ std::string describe_thread(const Scheduler& scheduler, const ThreadReport& thre
   std::string text =
       thread.number == nobody ? "\n  outside control" : text_of("\n  thread %d", thread.number);
   text.append(" (").append(thread.name).append(")");
-  if (thread.number != nobody) text.append(" ").append(describe_wait(scheduler, thread.number, name));
+  if (thread.number != nobody)
+    text.append(" ").append(describe_wait(scheduler, thread.number, name));
   text += "\n";
   for (std::size_t i = 0; i < thread.stack.size(); ++i) {
     text += text_of("    #%-2zu ", i) + thread.stack[i] + "\n";

@@ -11,9 +11,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <utility>
 
-#include "conformance/explore/preload/clock.h"
-#include "conformance/explore/preload/futex.h"
+#include "conformance/explore/preload/controller.h"
 #include "conformance/explore/preload/real_calls.h"
 
 namespace gradcts::schedule {
@@ -34,7 +34,10 @@ constinit std::atomic<std::uint32_t> answered{0};
 
 void store_stack(int) {
   const int saved_errno = errno;
+  // Unwinding locks mutexes of its own, which have no part in the schedule.
+  ThreadRecord* const self = std::exchange(this_thread_record, nullptr);
   depth = backtrace(addresses, max_depth);
+  this_thread_record = self;
   answered = 1;
   futex_wake_all(answered);
   errno = saved_errno;
@@ -57,6 +60,7 @@ bool ask(pid_t thread) {
 }
 
 std::string demangled(const char* symbol) {
+  if (std::strncmp(symbol, "_Z", 2) != 0) return symbol;  // a name of C
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> name(
       abi::__cxa_demangle(symbol, nullptr, nullptr, &status), std::free);

@@ -1,0 +1,111 @@
+#include "conformance/explore/preload/programs/control.h"
+
+#include <dlfcn.h>
+#include <sched.h>
+
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace gradcts::schedule::programs {
+namespace {
+
+[[noreturn]] void refuse(const char* what) {
+  std::fprintf(stderr, "programs: %s\n", what);
+  std::exit(2);
+}
+
+template <typename Function>
+Function* preloaded(const char* name) {
+  void* function = dlsym(RTLD_DEFAULT, name);
+  if (function == nullptr) refuse("libgradcts-schedule.so is not preloaded");
+  return reinterpret_cast<Function*>(function);
+}
+
+// Only one thread runs at a time: a second core would only make each switch slower.
+void pin_to_one_core() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  CPU_SET(sched_getcpu(), &cores);
+  sched_setaffinity(0, sizeof cores, &cores);
+}
+
+bool run_under_control(const Arguments& arguments, std::uint64_t seed, bool (*program)()) {
+  static auto* const begin = preloaded<gradcts_schedule_begin_function>("gradcts_schedule_begin");
+  static auto* const end = preloaded<gradcts_schedule_end_function>("gradcts_schedule_end");
+  gradcts_schedule_options options = arguments.options;
+  options.seed = seed;
+  options.schedule = arguments.replay.c_str();
+  if (begin(&options) != 0) refuse("the options are refused");
+  const bool right = program();
+  gradcts_schedule_result result = {};
+  if (end(&result) != 0) refuse("control cannot end");
+  std::printf("%" PRIu64 " %s %" PRIu64 " %" PRIu64 " %u %u %" PRIu64 " %016" PRIx64 " %s\n", seed,
+              right ? "right" : "wrong", result.steps, result.switches, result.threads,
+              result.threads_outside, result.mismatch_step, result.hash, result.schedule);
+  return right;
+}
+
+}  // namespace
+
+Arguments parse(int count, char** arguments) {
+  Arguments parsed;
+  parsed.options.version = GRADCTS_SCHEDULE_VERSION;
+  if (count < 2) refuse("which program?");
+  parsed.program = arguments[1];
+  for (int i = 2; i < count; ++i) {
+    const std::string name = arguments[i];
+    if (name == "--pct") {
+      parsed.options.strategy = GRADCTS_SCHEDULE_PCT;
+    } else if (name == "--outside") {
+      parsed.outside = true;
+    } else if (++i == count) {
+      refuse("a value is missing");
+    } else if (name == "--replay") {
+      parsed.options.strategy = GRADCTS_SCHEDULE_REPLAY;
+      parsed.replay = arguments[i];
+    } else {
+      const std::uint64_t value = std::strtoull(arguments[i], nullptr, 10);
+      const auto small = static_cast<std::uint32_t>(value);
+      if (name == "--seed")
+        parsed.options.seed = value;
+      else if (name == "--schedules")
+        parsed.schedules = value;
+      else if (name == "--depth")
+        parsed.options.depth = small;
+      else if (name == "--expected-steps")
+        parsed.options.expected_steps = value;
+      else if (name == "--spurious")
+        parsed.options.spurious_per_mille = small;
+      else if (name == "--bound")
+        parsed.options.step_bound = value;
+      else if (name == "--watchdog")
+        parsed.options.watchdog_ms = small;
+      else
+        refuse("unknown argument");
+    }
+  }
+  return parsed;
+}
+
+int run(const Arguments& arguments, const Program& program) {
+  if (!arguments.outside) pin_to_one_core();
+  if (program.warm_up != nullptr) program.warm_up();
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  std::uint64_t wrong = 0;
+  for (std::uint64_t i = 0; i < arguments.schedules; ++i) {
+    const std::uint64_t seed = arguments.options.seed + i;
+    const bool right =
+        arguments.outside ? program.run() : run_under_control(arguments, seed, program.run);
+    wrong += !right;
+  }
+  const std::chrono::duration<double, std::micro> time = Clock::now() - begin;
+  std::printf("wrong %" PRIu64 " of %" PRIu64 ", %.1f us each\n", wrong, arguments.schedules,
+              time.count() / static_cast<double>(arguments.schedules));
+  return wrong == 0 ? 0 : 1;
+}
+
+}  // namespace gradcts::schedule::programs
