@@ -4,6 +4,9 @@
 // clauses themselves, and shares no code with any engine. It is slow and obvious on purpose. Its result
 // says what every conforming engine of the given dialect must do, and leaves free what the clauses
 // leave free. A pure function; safe to call from any thread.
+//
+// The parts: array.h (exact arithmetic), graph.h (tensors and nodes), functions.h (operations with their
+// derivatives), pass.h (one backward pass), interpreter.h (the steps), trace.h (what is expected).
 #pragma once
 
 #include <cstdint>
@@ -17,14 +20,19 @@
 
 namespace gradcts {
 
-// An event that must, or may, happen. `event.thread` is 0 for "on the thread of its step" and
-// meaningless otherwise; values are compared where they are given.
+// An event that must, or may, happen. An event of the outcome belongs to the expected event with the same
+// kind, subject and instance, the first to the first and so on; `event.thread` is the thread of the
+// program, not compared.
 struct ExpectedEvent {
   Event event;
   // False: it may be missing (for example a sibling of a node that threw, ERR-2).
   bool required = true;
-  // Whether `event.values` must match what was reported.
+  // Whether `event.values`, `event.number` must match what was reported.
   bool compare_values = false;
+  bool compare_number = false;
+  // Several threads of the program make events of this kind, subject and instance: they match in any
+  // order, and no constraint refers to them.
+  bool any_order = false;
   // The clause that a missing, surplus or different event of this kind breaks.
   const char* clause = "TOPO-1";
 };
@@ -38,15 +46,22 @@ struct OrderConstraint {
 
 struct ExpectedStep {
   StepResult result;  // thread is not compared; an error's text is not compared
-  // Categories that are as good as result.error's: non-empty exactly when an error is expected.
+  // Categories that are as good as result.error's. With no error expected: categories that may stand
+  // there all the same (SHUT-4).
   std::vector<ErrorCategory> allowed_errors;
-  // Several tokens may be the first error when failing nodes are unordered (ERR-1).
+  // Several tokens may be the first error when failing nodes are unordered (ERR-1). Empty: the token of
+  // result.error alone.
   std::vector<std::string> allowed_tokens;
   // False: the step may not have been reached (after an error elsewhere).
   bool required = true;
+  // As in ExpectedEvent: results of this step come from several threads and match in any order.
+  bool any_order = false;
   // Distance allowed for each value, in units in the last place; 0 is exact.
   double bound = 0;
-  const char* clause = "ACC-1";  // what a wrong value or error here breaks
+  // Empty: every value is known. Else which of result.values are; the others are not compared.
+  std::vector<bool> value_known;
+  // What a wrong value or error here breaks. Null: values that no single clause owns.
+  const char* clause = nullptr;
 };
 
 struct Expectation {
@@ -56,6 +71,11 @@ struct Expectation {
   std::vector<std::optional<TensorValue>> leaf_grads;
   // False: an error left the leaf's gradient undetermined; it is not compared.
   std::vector<bool> leaf_grad_known;
+  // The strides that the leaf's `.grad` must have (LEAF-4); unset where they are free.
+  std::vector<std::optional<Shape>> leaf_grad_strides;
+  // Some step of the scenario states a bound, so its numbers are not exact: gradients of leaves and values
+  // in events are not compared, since no bound is stated for those.
+  bool inexact = false;
   // Set when the oracle cannot say (a scenario outside its vocabulary): a fault of the suite, reported
   // as `error`, never as a pass.
   std::string cannot_tell;

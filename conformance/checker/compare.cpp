@@ -1,0 +1,143 @@
+#include "conformance/checker/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace gradcts {
+
+namespace {
+
+Shape row_major(const Shape& shape) {
+  Shape strides(shape.size(), 1);
+  for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+// The elements that the tensor stands for: those of a sparse one added up.
+std::vector<double> dense_values(const TensorValue& tensor) {
+  if (tensor.layout == Layout::strided || !tensor.coordinates) {
+    return {tensor.values.begin(), tensor.values.end()};
+  }
+  const auto dims = static_cast<std::size_t>(tensor.coordinates->sparse_dimensions);
+  const auto& indices = tensor.coordinates->indices;
+  const std::size_t entries = dims == 0 ? 0 : indices.size() / dims;
+  const std::size_t parts = tensor.is_complex() ? 2 : 1;
+  const Shape strides = row_major(tensor.shape);
+  std::vector<double> dense(static_cast<std::size_t>(tensor.element_count()) * parts, 0);
+  const std::size_t block = entries == 0 ? 0 : tensor.values.size() / entries;
+  for (std::size_t e = 0; e < entries; ++e) {
+    std::int64_t start = 0;
+    for (std::size_t d = 0; d < dims; ++d) start += indices[d * entries + e] * strides[d];
+    const std::size_t first = static_cast<std::size_t>(start) * parts;
+    for (std::size_t i = 0; i < block && first + i < dense.size(); ++i) {
+      dense[first + i] += tensor.values[e * block + i];
+    }
+  }
+  return dense;
+}
+
+bool same_number(double expected, double actual) {
+  return expected == actual || (std::isnan(expected) && std::isnan(actual));
+}
+
+struct Digits {
+  int precision;
+  int least_exponent;  // of the smallest normal number
+};
+
+Digits digits_of(ScalarType type) {
+  switch (type) {
+    case ScalarType::float16:
+      return {11, -14};
+    case ScalarType::bfloat16:
+      return {8, -126};
+    case ScalarType::float32:
+    case ScalarType::complex64:
+      return {24, -126};
+    default:
+      return {53, -1022};
+  }
+}
+
+// The two parts of a complex number share the unit of the larger one.
+double unit_at(const std::vector<double>& values, std::size_t i, const TensorValue& like) {
+  if (!like.is_complex()) return unit_in_last_place(values[i], like.type);
+  const std::size_t first = i - i % 2;
+  return unit_in_last_place(std::max(std::abs(values[first]), std::abs(values[first + 1])), like.type);
+}
+
+std::optional<std::string> different_values(const TensorValue& expected, const TensorValue& actual,
+                                            double bound) {
+  const std::vector<double> left = dense_values(expected);
+  const std::vector<double> right = dense_values(actual);
+  if (left.size() != right.size()) return fmt::format("{} numbers instead of {}", right.size(), left.size());
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (same_number(left[i], right[i])) continue;
+    const double distance = std::abs(left[i] - right[i]) / unit_at(left, i, expected);
+    if (bound > 0 && distance <= bound) continue;
+    if (bound > 0) {
+      return fmt::format("{:.17g} instead of {:.17g}, {:.3g} units in the last place apart", right[i],
+                         left[i], distance);
+    }
+    return fmt::format("{:.17g} instead of {:.17g}", right[i], left[i]);
+  }
+  return std::nullopt;
+}
+
+bool lost_coalesced(const TensorValue& expected, const TensorValue& actual) {
+  return expected.coordinates && actual.coordinates && expected.coordinates->coalesced &&
+         !actual.coordinates->coalesced;
+}
+
+std::string_view to_word(Layout layout) { return layout == Layout::sparse ? "sparse" : "dense"; }
+
+std::string to_words(const Shape& shape) { return fmt::format("({})", fmt::join(shape, ",")); }
+
+}  // namespace
+
+double unit_in_last_place(double expected, ScalarType type) {
+  const Digits digits = digits_of(type);
+  const int exponent =
+      expected == 0 || !std::isfinite(expected) ? digits.least_exponent : std::ilogb(expected);
+  return std::ldexp(1, std::max(exponent, digits.least_exponent) - digits.precision + 1);
+}
+
+std::optional<std::string> difference(const TensorValue& expected, const TensorValue& actual,
+                                      double bound) {
+  if (expected.type != actual.type) {
+    return fmt::format("type {} instead of {}", to_text(actual.type), to_text(expected.type));
+  }
+  if (expected.shape != actual.shape) {
+    return fmt::format("shape {} instead of {}", to_words(actual.shape), to_words(expected.shape));
+  }
+  if (expected.layout != actual.layout) {
+    return fmt::format("{} instead of {}", to_word(actual.layout), to_word(expected.layout));
+  }
+  if (expected.device != actual.device) {
+    return fmt::format("on {} instead of {}", to_text(actual.device), to_text(expected.device));
+  }
+  if (lost_coalesced(expected, actual)) return "no longer marked coalesced";
+  return different_values(expected, actual, bound);
+}
+
+std::optional<std::string> difference(const std::optional<TensorValue>& expected,
+                                      const std::optional<TensorValue>& actual, double bound) {
+  if (!expected && !actual) return std::nullopt;
+  if (!expected) return "a tensor instead of undefined";
+  if (!actual) return "undefined instead of a tensor";
+  return difference(*expected, *actual, bound);
+}
+
+bool same_strides(const Shape& shape, const Shape& expected, const Shape& actual) {
+  const Shape own = actual.empty() ? row_major(shape) : actual;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 0) return true;
+    if (shape[d] > 1 && own[d] != expected[d]) return false;
+  }
+  return true;
+}
+
+}  // namespace gradcts

@@ -1,0 +1,163 @@
+// Judges of what the program saw: results, errors and values of its steps.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "conformance/checker/compare.h"
+#include "conformance/checker/describe.h"
+#include "conformance/checker/judges.h"
+
+namespace gradcts {
+
+namespace {
+
+const StepResult* actual_of(const Evidence& evidence, std::size_t expected) {
+  const std::int32_t index = evidence.steps[expected];
+  return index == unmatched ? nullptr : &evidence.outcome.steps[static_cast<std::size_t>(index)];
+}
+
+std::string where(const Evidence& evidence, const StepResult& result) {
+  return describe_step(evidence.scenario, result.step, result.occurrence);
+}
+
+// The clause that speaks of an error nobody expected, by its category.
+const char* clause_of(ErrorCategory category) {
+  switch (category) {
+    case ErrorCategory::gradient_count:
+      return "VAL-1";
+    case ErrorCategory::gradient_shape:
+      return "VAL-2";
+    case ErrorCategory::gradient_type:
+      return "VAL-3";
+    case ErrorCategory::gradient_device:
+      return "VAL-4";
+    case ErrorCategory::hook_result:
+      return "HOOK-3";
+    case ErrorCategory::unused_input:
+      return "PRUNE-4";
+    case ErrorCategory::graph_released:
+      return "KEEP-1";
+    case ErrorCategory::saved_modified:
+      return "KEEP-3";
+    case ErrorCategory::not_differentiable:
+      return "GRAPH2-3";
+    case ErrorCategory::outside_pass:
+      return "CB-3";
+    case ErrorCategory::nan_gradient:
+      return "ANOM-1";
+    case ErrorCategory::incomplete:
+      return "ERR-7";
+    case ErrorCategory::forked:
+      return "FORK-1";
+    case ErrorCategory::stopped:
+      return "SHUT-4";
+    case ErrorCategory::device_failure:
+      return "DEV-5";
+    default:
+      return "ERR-1";
+  }
+}
+
+bool allowed(const ExpectedStep& expected, ErrorCategory category) {
+  const auto& categories = expected.allowed_errors;
+  return std::find(categories.begin(), categories.end(), category) != categories.end() ||
+         (expected.result.error && expected.result.error->category == category);
+}
+
+bool allowed(const ExpectedStep& expected, const std::string& token) {
+  const auto& tokens = expected.allowed_tokens;
+  return expected.result.error->token == token ||
+         std::find(tokens.begin(), tokens.end(), token) != tokens.end();
+}
+
+std::string describe_expected(const ExpectedStep& expected) {
+  ErrorReport report = *expected.result.error;
+  report.text.clear();
+  std::string text = describe(report);
+  for (ErrorCategory category : expected.allowed_errors) {
+    if (category != report.category) text += fmt::format(" or {}", to_text(category));
+  }
+  for (const std::string& token : expected.allowed_tokens) {
+    if (token != report.token) text += fmt::format(" or '{}'", token);
+  }
+  return text;
+}
+
+// Whether what arrived is the error that was expected: for the scenario's own, the same one (ERR-1).
+bool same_error(const ExpectedStep& expected, const ErrorReport& actual) {
+  if (!allowed(expected, actual.category)) return false;
+  if (actual.category != ErrorCategory::user) return true;
+  return allowed(expected, actual.token) && expected.result.error->foreign == actual.foreign;
+}
+
+}  // namespace
+
+void judge_anything_ran(const Evidence& evidence, std::string_view clauses, Findings& findings) {
+  const Outcome& outcome = evidence.outcome;
+  if (!outcome.steps.empty() || !outcome.events.empty()) return;
+  findings.push_back({choose_clause(evidence.scenario, clauses, "TOPO-1"), "the whole scenario",
+                      "something runs", "no step and no event"});
+}
+
+void judge_steps(const Evidence& evidence, std::string_view clauses, Findings& findings) {
+  const auto& expected = evidence.expectation.steps;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (!expected[i].required || actual_of(evidence, i)) continue;
+    findings.push_back({choose_clause(evidence.scenario, clauses, "ERR-7"),
+                        where(evidence, expected[i].result), "the step ends with a result",
+                        "no result"});
+  }
+  for (std::int32_t index : evidence.surplus_steps) {
+    const StepResult& result = evidence.outcome.steps[static_cast<std::size_t>(index)];
+    findings.push_back({choose_clause(evidence.scenario, clauses, "TOPO-1"),
+                        where(evidence, result), "the step does not run", "a result"});
+  }
+}
+
+void judge_errors(const Evidence& evidence, std::string_view clauses, Findings& findings) {
+  const auto& expected = evidence.expectation.steps;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const StepResult* actual = actual_of(evidence, i);
+    if (!actual) continue;
+    const bool error_expected = expected[i].result.error.has_value();
+    if (!error_expected && !actual->error) continue;
+    const bool same = !actual->error     ? false
+                      : error_expected   ? same_error(expected[i], *actual->error)
+                                         : allowed(expected[i], actual->error->category);
+    if (same) continue;
+    const char* own = expected[i].clause ? expected[i].clause
+                      : actual->error    ? clause_of(actual->error->category)
+                                         : clause_of(expected[i].result.error->category);
+    findings.push_back({choose_clause(evidence.scenario, clauses, own),
+                        where(evidence, expected[i].result),
+                        error_expected ? describe_expected(expected[i]) : "no error",
+                        actual->error ? describe(*actual->error) : "no error"});
+  }
+}
+
+void judge_values(const Evidence& evidence, std::string_view clauses, Findings& findings) {
+  const auto& expected = evidence.expectation.steps;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const StepResult* actual = actual_of(evidence, i);
+    if (!actual || actual->error || expected[i].result.error) continue;
+    const auto& values = expected[i].result.values;
+    const char* own = expected[i].clause ? expected[i].clause : "ACC-1";
+    if (actual->values.size() != values.size()) {
+      findings.push_back({choose_clause(evidence.scenario, clauses, own),
+                          where(evidence, expected[i].result), fmt::format("{} values", values.size()),
+                          fmt::format("{} values", actual->values.size())});
+      continue;
+    }
+    for (std::size_t v = 0; v < values.size(); ++v) {
+      if (!expected[i].value_known.empty() && !expected[i].value_known[v]) continue;
+      const auto wrong = difference(values[v], actual->values[v], expected[i].bound);
+      if (!wrong) continue;
+      findings.push_back({choose_clause(evidence.scenario, clauses, own),
+                          fmt::format("{}, value {}", where(evidence, expected[i].result), v),
+                          describe(values[v]),
+                          fmt::format("{} ({})", describe(actual->values[v]), *wrong)});
+    }
+  }
+}
+
+}  // namespace gradcts

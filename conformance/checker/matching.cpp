@@ -1,0 +1,169 @@
+#include "conformance/checker/matching.h"
+
+#include <algorithm>
+
+#include "conformance/checker/compare.h"
+
+namespace gradcts {
+
+namespace {
+
+struct Entry {
+  std::uint64_t key = 0;
+  std::int32_t index = 0;
+  bool operator<(const Entry& other) const {
+    return key != other.key ? key < other.key : index < other.index;
+  }
+};
+using Entries = std::vector<Entry>;
+
+// 4 bits of kind, 30 of subject, 30 of instance.
+std::uint64_t key_of(std::uint64_t kind, std::int32_t subject, std::int32_t instance) {
+  constexpr std::uint64_t mask = (std::uint64_t{1} << 30) - 1;
+  return kind << 60 | (static_cast<std::uint64_t>(subject) & mask) << 30 |
+         (static_cast<std::uint64_t>(instance) & mask);
+}
+std::uint64_t key_of(const Event& event, bool any_order) {
+  return key_of(static_cast<std::uint64_t>(event.kind), event.subject,
+                any_order ? 0 : event.instance);
+}
+std::uint64_t key_of(const StepResult& step, bool any_order) {
+  return key_of(15, step.step, any_order ? 0 : step.occurrence);
+}
+
+// Kinds and subjects (or steps) whose occurrences have no order.
+using Unordered = std::vector<std::uint64_t>;
+bool contains(const Unordered& keys, std::uint64_t key) {
+  return !keys.empty() && std::binary_search(keys.begin(), keys.end(), key);
+}
+
+template <typename Expected, typename Of>
+Unordered unordered_keys(const std::vector<Expected>& expected, Of of) {
+  Unordered keys;
+  for (const Expected& one : expected) {
+    if (one.any_order) keys.push_back(key_of(of(one), true));
+  }
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  return keys;
+}
+
+// Takes two sorted lists apart key by key, and hands each pair of runs of equal keys to `use`.
+template <typename Use>
+void for_each_key(const Entries& a, const Entries& b, Use use) {
+  auto i = a.begin();
+  auto j = b.begin();
+  while (i != a.end() || j != b.end()) {
+    const std::uint64_t key =
+        j == b.end() || (i != a.end() && i->key <= j->key) ? i->key : j->key;
+    const auto next_i = std::find_if(i, a.end(), [&](const Entry& e) { return e.key != key; });
+    const auto next_j = std::find_if(j, b.end(), [&](const Entry& e) { return e.key != key; });
+    use(std::span(i, next_i), std::span(j, next_j));
+    i = next_i;
+    j = next_j;
+  }
+}
+
+// `fits(expected, actual)` says whether two that may match in any order are equal.
+template <typename Fits>
+void match_run(std::span<const Entry> expected, std::span<const Entry> actual, bool any_order,
+               Fits fits, std::vector<std::int32_t>& matches, std::vector<std::int32_t>& surplus) {
+  std::vector<bool> used(any_order ? actual.size() : 0, false);
+  std::size_t next = 0;
+  for (const Entry& one : expected) {
+    std::size_t chosen = next++;
+    if (any_order) {
+      for (chosen = 0; chosen < actual.size(); ++chosen) {
+        if (!used[chosen] && fits(one.index, actual[chosen].index)) break;
+      }
+      if (chosen == actual.size()) chosen = 0;
+      while (chosen < actual.size() && used[chosen]) ++chosen;
+    }
+    if (chosen >= actual.size()) continue;
+    if (any_order) used[chosen] = true;
+    matches[static_cast<std::size_t>(one.index)] = actual[chosen].index;
+  }
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    if (any_order ? !used[i] : i >= expected.size()) surplus.push_back(actual[i].index);
+  }
+}
+
+template <typename Expected, typename Actual, typename Of, typename Fits>
+void match(const std::vector<Expected>& expected, const std::vector<Actual>& actual, Of of, Fits fits,
+           std::vector<std::int32_t>& matches, std::vector<std::int32_t>& surplus) {
+  const Unordered unordered = unordered_keys(expected, of);
+  const auto entries_of = [&](std::size_t size, auto get) {
+    Entries entries(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      const bool any_order = contains(unordered, key_of(get(i), true));
+      entries[i] = {key_of(get(i), any_order), static_cast<std::int32_t>(i)};
+    }
+    std::sort(entries.begin(), entries.end());
+    return entries;
+  };
+  matches.assign(expected.size(), unmatched);
+  const Entries left = entries_of(expected.size(), [&](std::size_t i) -> auto& { return of(expected[i]); });
+  const Entries right = entries_of(actual.size(), [&](std::size_t i) -> auto& { return actual[i]; });
+  for_each_key(left, right, [&](std::span<const Entry> a, std::span<const Entry> b) {
+    const bool any_order = !a.empty() && contains(unordered, a[0].key);
+    match_run(a, b, any_order, fits, matches, surplus);
+  });
+  std::sort(surplus.begin(), surplus.end());
+}
+
+bool values_fit(const std::vector<std::optional<TensorValue>>& expected,
+                const std::vector<std::optional<TensorValue>>& actual, double bound) {
+  if (expected.size() != actual.size()) return false;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (difference(expected[i], actual[i], bound)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Evidence::Evidence(const Case& c) : Case(c) {
+  match(
+      expectation.events, outcome.events, [](const ExpectedEvent& e) -> const Event& { return e.event; },
+      [&](std::int32_t expected, std::int32_t actual) {
+        const ExpectedEvent& e = expectation.events[static_cast<std::size_t>(expected)];
+        const Event& a = outcome.events[static_cast<std::size_t>(actual)];
+        return (!e.compare_number || e.event.number == a.number) &&
+               (!e.compare_values || values_fit(e.event.values, a.values, 0));
+      },
+      events, surplus_events);
+  match(
+      expectation.steps, outcome.steps,
+      [](const ExpectedStep& e) -> const StepResult& { return e.result; },
+      [&](std::int32_t expected, std::int32_t actual) {
+        const ExpectedStep& e = expectation.steps[static_cast<std::size_t>(expected)];
+        const StepResult& a = outcome.steps[static_cast<std::size_t>(actual)];
+        return e.result.error.has_value() == a.error.has_value() &&
+               (!e.result.error || e.result.error->token == a.error->token) &&
+               values_fit(e.result.values, a.values, e.bound);
+      },
+      steps, surplus_steps);
+}
+
+namespace {
+
+bool owns(std::string_view owned, std::string_view clause) {
+  for (std::size_t at = owned.find(clause); at != std::string_view::npos;
+       at = owned.find(clause, at + 1)) {
+    const bool begins = at == 0 || owned[at - 1] == ' ';
+    const std::size_t end = at + clause.size();
+    if (begins && (end == owned.size() || owned[end] == ' ')) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string choose_clause(const Scenario& scenario, std::string_view owned, const char* own) {
+  for (const std::string& cited : scenario.clauses) {
+    if (owns(owned, cited)) return cited;
+  }
+  return own;
+}
+
+}  // namespace gradcts

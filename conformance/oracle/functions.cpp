@@ -1,0 +1,864 @@
+#include "conformance/oracle/functions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+namespace gradcts::oracle {
+
+namespace {
+
+void need_dense(const Tensor& tensor, const char* operation) {
+  if (tensor.sparse) throw CannotTell(std::string("a sparse tensor in ") + operation);
+}
+
+Device common_device(const Tensor& a, const Tensor& b) {
+  if (a.device == b.device) return a.device;
+  if (a.shape.empty() && !b.shape.empty()) return b.device;
+  if (b.shape.empty() && !a.shape.empty()) return a.device;
+  throw Refused{ErrorCategory::invalid_argument};
+}
+
+// The gradient of an operand from that of the broadcast, promoted result.
+Tensor* fit(Graph& graph, Tensor* gradient, const Tensor& operand) {
+  return cast(graph, sum_to(graph, gradient, operand.shape), operand.type);
+}
+
+// ---- Linear building blocks that the vocabulary does not have -----------------------------------------
+
+Tensor* conjugate(Graph& graph, Tensor* a) {
+  if (!is_complex(a->type)) return a;
+  Tensor* out = graph.make(elementwise(elements_of(*a), [](Number v) { return std::conj(v); }),
+                           a->device);
+  graph.record({a}, {out}, [](Graph& g, GraphNode&, const Gradients& d) {
+    return Gradients{conjugate(g, d[0])};
+  });
+  return out;
+}
+
+// Each element times its real weight; weight 0 gives 0 whatever the element, also for infinity.
+Tensor* weigh(Graph& graph, Tensor* a, const std::shared_ptr<const Array>& weights) {
+  need_dense(*a, "a selection");
+  const Shape shape = broadcast_shape(a->shape, weights->shape);
+  Tensor* out = graph.make(
+      elementwise(a->type, broadcast(elements_of(*a), shape), broadcast(*weights, shape),
+                  [](Number v, Number w) { return w.real() == 0 ? Number(0) : v * w.real(); }),
+      a->device);
+  graph.record({a}, {out}, [weights, a](Graph& g, GraphNode&, const Gradients& d) {
+    return Gradients{fit(g, weigh(g, d[0], weights), *a)};
+  });
+  return out;
+}
+
+// a / divisor, rounded once.
+Tensor* divide_by(Graph& graph, Tensor* a, double divisor) {
+  Tensor* out = graph.make(elementwise(elements_of(*a), [&](Number v) { return v / divisor; }),
+                           a->device);
+  graph.record({a}, {out}, [divisor](Graph& g, GraphNode&, const Gradients& d) {
+    return Gradients{divide_by(g, d[0], divisor)};
+  });
+  return out;
+}
+
+// a + term
+Tensor* shift(Graph& graph, Tensor* a, double term) {
+  Tensor* out =
+      graph.make(elementwise(elements_of(*a), [&](Number v) { return v + term; }), a->device);
+  graph.record({a}, {out}, [](Graph&, GraphNode&, const Gradients& d) { return Gradients{d[0]}; });
+  return out;
+}
+
+std::shared_ptr<const SparseCoordinates> merge(const SparseCoordinates& a,
+                                               const SparseCoordinates& b) {
+  if (a.sparse_dimensions != b.sparse_dimensions) throw CannotTell("mixed sparse dimensions");
+  auto merged = std::make_shared<SparseCoordinates>();
+  merged->sparse_dimensions = a.sparse_dimensions;
+  const auto dims = static_cast<std::size_t>(a.sparse_dimensions);
+  for (std::size_t d = 0; d < dims; ++d) {
+    for (const SparseCoordinates* part : {&a, &b}) {
+      const std::size_t entries = part->indices.size() / dims;
+      const auto begin = part->indices.begin() + static_cast<std::ptrdiff_t>(d * entries);
+      merged->indices.insert(merged->indices.end(), begin,
+                             begin + static_cast<std::ptrdiff_t>(entries));
+    }
+  }
+  return merged;
+}
+
+template <typename Function>
+Tensor* binary(Graph& graph, Tensor* a, Tensor* b, Function function) {
+  Array left = elements_of(*a);
+  Array right = elements_of(*b);
+  const ScalarType type = promote(left, right);
+  const Shape shape = broadcast_shape(a->shape, b->shape);
+  return graph.make(
+      elementwise(type, broadcast(left, shape), broadcast(right, shape), function),
+      common_device(*a, *b));
+}
+
+// ---- Functions of one argument ------------------------------------------------------------------------
+
+using Derivative = Tensor* (*)(Graph&, Tensor* saved);
+
+// A holomorphic function that saves its input or its output and passes back g * conj(f').
+template <typename Function>
+Tensor* holomorphic(Graph& graph, Tensor* a, Function function, bool saves_output,
+                    Derivative derivative) {
+  need_dense(*a, "a function");
+  Tensor* out = graph.make(elementwise(elements_of(*a), function), a->device);
+  Tensor* saved = saves_output ? out : a;
+  GraphNode* node = graph.record(
+      {a}, {out}, [saved, derivative](Graph& g, GraphNode& n, const Gradients& d) {
+        return Gradients{mul(g, d[0], conjugate(g, derivative(g, n.unpacked(saved))))};
+      });
+  if (node) graph.save(*node, saved);
+  return out;
+}
+
+// A real function of real numbers where both parts of a complex one are independent of it.
+template <typename Complex, typename Real>
+auto on_type(const Tensor& a, Complex complex_function, Real real_function) {
+  const bool complex_type = is_complex(a.type);
+  return [=](Number v) -> Number {
+    return complex_type ? complex_function(v) : Number(real_function(v.real()));
+  };
+}
+
+#define GRADCTS_ON_TYPE(tensor, function)                        \
+  on_type(                                                       \
+      *(tensor), [](Number v) -> Number { return function(v); }, \
+      [](double v) -> double { return function(v); })
+
+Tensor* exponential(Graph& graph, Tensor* a) {
+  return holomorphic(graph, a, GRADCTS_ON_TYPE(a, std::exp), true,
+                     [](Graph&, Tensor* out) { return out; });
+}
+
+Tensor* div(Graph& graph, Tensor* a, Tensor* b);
+
+Tensor* logarithm(Graph& graph, Tensor* a) {
+  Tensor* out = graph.make(elementwise(elements_of(*a), GRADCTS_ON_TYPE(a, std::log)), a->device);
+  GraphNode* node = graph.record({a}, {out}, [a](Graph& g, GraphNode& n, const Gradients& d) {
+    return Gradients{div(g, d[0], conjugate(g, n.unpacked(a)))};
+  });
+  if (node) graph.save(*node, a);
+  return out;
+}
+
+Tensor* cosine(Graph& graph, Tensor* a);
+
+Tensor* sine(Graph& graph, Tensor* a) {
+  return holomorphic(graph, a, GRADCTS_ON_TYPE(a, std::sin), false, cosine);
+}
+
+Tensor* cosine(Graph& graph, Tensor* a) {
+  return holomorphic(graph, a, GRADCTS_ON_TYPE(a, std::cos), false,
+                     [](Graph& g, Tensor* x) { return scale(g, sine(g, x), -1); });
+}
+
+Tensor* hyperbolic_tangent(Graph& graph, Tensor* a) {
+  return holomorphic(graph, a, GRADCTS_ON_TYPE(a, std::tanh), true, [](Graph& g, Tensor* out) {
+    return shift(g, scale(g, mul(g, out, out), -1), 1);
+  });
+}
+
+Tensor* sigmoid(Graph& graph, Tensor* a) {
+  const auto logistic = on_type(
+      *a, [](Number v) -> Number { return 1.0 / (1.0 + std::exp(-v)); },
+      [](double v) { return 1 / (1 + std::exp(-v)); });
+  return holomorphic(graph, a, logistic, true, [](Graph& g, Tensor* out) {
+    return mul(g, out, shift(g, scale(g, out, -1), 1));
+  });
+}
+
+Tensor* square_root(Graph& graph, Tensor* a) {
+  Tensor* out = graph.make(elementwise(elements_of(*a), GRADCTS_ON_TYPE(a, std::sqrt)), a->device);
+  GraphNode* node = graph.record({a}, {out}, [out](Graph& g, GraphNode& n, const Gradients& d) {
+    return Gradients{div(g, d[0], scale(g, conjugate(g, n.unpacked(out)), 2))};
+  });
+  if (node) graph.save(*node, out);
+  return out;
+}
+
+#undef GRADCTS_ON_TYPE
+
+Tensor* power(Graph& graph, Tensor* a, double exponent) {
+  need_dense(*a, "power");
+  const auto raise = on_type(
+      *a, [=](Number v) -> Number { return std::pow(v, exponent); },
+      [=](double v) { return std::pow(v, exponent); });
+  Tensor* out = graph.make(elementwise(elements_of(*a), raise), a->device);
+  GraphNode* node = graph.record({a}, {out}, [a, exponent](Graph& g, GraphNode& n,
+                                                           const Gradients& d) {
+    if (exponent == 0) return Gradients{zeros(g, n.slots[0])};
+    Tensor* slope = scale(g, power(g, n.unpacked(a), exponent - 1), exponent);
+    return Gradients{mul(g, d[0], conjugate(g, slope))};
+  });
+  if (node) graph.save(*node, a);
+  return out;
+}
+
+std::shared_ptr<const Array> mask(const Array& a, bool (*inside)(double)) {
+  return std::make_shared<Array>(
+      elementwise(a, [&](Number v) { return Number(inside(v.real()) ? 1 : 0); }));
+}
+
+Tensor* relu(Graph& graph, Tensor* a) {
+  need_dense(*a, "relu");
+  const auto positive = mask(elements_of(*a), [](double v) { return v > 0; });
+  Tensor* out = graph.make(
+      elementwise(elements_of(*a), [](Number v) { return v.real() > 0 || v != v ? v : Number(0); }),
+      a->device);
+  GraphNode* node =
+      graph.record({a}, {out}, [positive](Graph& g, GraphNode&, const Gradients& d) {
+        return Gradients{weigh(g, d[0], positive)};
+      });
+  if (node) graph.save(*node, out);
+  return out;
+}
+
+Tensor* clamp(Graph& graph, Tensor* a, double low, double high) {
+  need_dense(*a, "clamp");
+  auto inside = std::make_shared<Array>(elementwise(elements_of(*a), [=](Number v) {
+    return Number(low <= v.real() && v.real() <= high ? 1 : 0);
+  }));
+  Tensor* out = graph.make(
+      elementwise(elements_of(*a),
+                  [=](Number v) { return Number(std::min(std::max(v.real(), low), high)); }),
+      a->device);
+  GraphNode* node = graph.record({a}, {out}, [inside](Graph& g, GraphNode&, const Gradients& d) {
+    return Gradients{weigh(g, d[0], inside)};
+  });
+  if (node) graph.save(*node, a);
+  return out;
+}
+
+// ---- Functions of two ---------------------------------------------------------------------------------
+
+Tensor* sub(Graph& graph, Tensor* a, Tensor* b) {
+  need_dense(*a, "sub");
+  need_dense(*b, "sub");
+  Tensor* out = binary(graph, a, b, [](Number x, Number y) { return x - y; });
+  graph.record({a, b}, {out}, [a, b](Graph& g, GraphNode& n, const Gradients& d) {
+    return Gradients{n.edges[0].node ? fit(g, d[0], *a) : nullptr,
+                     n.edges[1].node ? fit(g, scale(g, d[0], -1), *b) : nullptr};
+  });
+  return out;
+}
+
+Tensor* div(Graph& graph, Tensor* a, Tensor* b) {
+  need_dense(*a, "div");
+  need_dense(*b, "div");
+  Tensor* out = binary(graph, a, b, over);
+  GraphNode* node = graph.record({a, b}, {out}, [a, b](Graph& g, GraphNode& n, const Gradients& d) {
+    Gradients result(2, nullptr);
+    if (n.edges[0].node) result[0] = fit(g, div(g, d[0], conjugate(g, n.unpacked(b))), *a);
+    if (n.edges[1].node) {
+      Tensor* slope = div(g, div(g, n.unpacked(a), n.unpacked(b)), n.unpacked(b));
+      result[1] = fit(g, scale(g, mul(g, d[0], conjugate(g, slope)), -1), *b);
+    }
+    return result;
+  });
+  if (node) graph.save(*node, b);
+  if (node && node->edges[1].node) graph.save(*node, a);
+  return out;
+}
+
+// Maximum or minimum: `first_wins` says where the first operand is taken; equal ones share evenly.
+Tensor* extremum(Graph& graph, Tensor* a, Tensor* b, bool (*first_wins)(double, double)) {
+  need_dense(*a, "maximum or minimum");
+  need_dense(*b, "maximum or minimum");
+  const auto share = [=](Number x, Number y) {
+    return x.real() == y.real() ? 0.5 : first_wins(x.real(), y.real()) ? 1.0 : 0.0;
+  };
+  Tensor* out = binary(graph, a, b, [=](Number x, Number y) {
+    if (x != x || y != y) return x + y;
+    return share(x, y) == 0 ? y : x;
+  });
+  const auto of_first = std::make_shared<Array>(
+      elements_of(*binary(graph, a, b, [=](Number x, Number y) { return share(x, y); })));
+  const auto of_second = std::make_shared<Array>(
+      elements_of(*binary(graph, a, b, [=](Number x, Number y) { return 1.0 - share(x, y); })));
+  GraphNode* node = graph.record(
+      {a, b}, {out}, [a, b, of_first, of_second](Graph& g, GraphNode& n, const Gradients& d) {
+        return Gradients{n.edges[0].node ? fit(g, weigh(g, d[0], of_first), *a) : nullptr,
+                         n.edges[1].node ? fit(g, weigh(g, d[0], of_second), *b) : nullptr};
+      });
+  if (node) graph.save(*node, a);
+  if (node) graph.save(*node, b);
+  return out;
+}
+
+Tensor* where(Graph& graph, Tensor* condition, Tensor* a, Tensor* b) {
+  const auto chosen = std::make_shared<Array>(elements_of(*condition));
+  chosen->type = ScalarType::float64;
+  const auto others = std::make_shared<Array>(
+      elementwise(*chosen, [](Number v) { return Number(v.real() == 0 ? 1 : 0); }));
+  const Shape shape =
+      broadcast_shape(condition->shape, broadcast_shape(a->shape, b->shape));
+  Array left = elements_of(*a);
+  Array right = elements_of(*b);
+  const ScalarType type = promote(left, right);
+  left = broadcast(left, shape);
+  right = broadcast(right, shape);
+  const Array choice = broadcast(*chosen, shape);
+  for (std::size_t i = 0; i < left.values.size(); ++i) {
+    left.values[i] = round_to(type, choice.values[i].real() != 0 ? left.values[i] : right.values[i]);
+  }
+  left.type = type;
+  Tensor* out = graph.make(std::move(left), common_device(*a, *b));
+  GraphNode* node = graph.record(
+      {condition, a, b}, {out}, [a, b, chosen, others](Graph& g, GraphNode& n, const Gradients& d) {
+        return Gradients{nullptr,
+                         n.edges[1].node ? fit(g, weigh(g, d[0], chosen), *a) : nullptr,
+                         n.edges[2].node ? fit(g, weigh(g, d[0], others), *b) : nullptr};
+      });
+  if (node) graph.save(*node, condition);
+  return out;
+}
+
+Tensor* transposed(Graph& graph, Tensor* a) {
+  return take(graph, a, transpose_map(a->shape, 0, 1), {a->shape[1], a->shape[0]});
+}
+
+Tensor* matrix_product(Graph& graph, Tensor* a, Tensor* b) {
+  need_dense(*a, "mm");
+  need_dense(*b, "mm");
+  Tensor* out =
+      graph.make(matrix_product(elements_of(*a), elements_of(*b)), common_device(*a, *b));
+  GraphNode* node = graph.record({a, b}, {out}, [a, b](Graph& g, GraphNode& n, const Gradients& d) {
+    Gradients result(2, nullptr);
+    if (n.edges[0].node) {
+      result[0] = fit(g, matrix_product(g, d[0], transposed(g, conjugate(g, n.unpacked(b)))), *a);
+    }
+    if (n.edges[1].node) {
+      result[1] = fit(g, matrix_product(g, transposed(g, conjugate(g, n.unpacked(a))), d[0]), *b);
+    }
+    return result;
+  });
+  if (node && node->edges[0].node) graph.save(*node, b);
+  if (node && node->edges[1].node) graph.save(*node, a);
+  return out;
+}
+
+}  // namespace
+
+// ---- Arithmetic -----------------------------------------------------------------------------------------
+
+Tensor* add(Graph& graph, Tensor* a, Tensor* b) {
+  Tensor* out = binary(graph, a, b, [](Number x, Number y) { return x + y; });
+  if (a->sparse && b->sparse) out->sparse = merge(*a->sparse, *b->sparse);
+  graph.record({a, b}, {out}, [a, b](Graph& g, GraphNode& n, const Gradients& d) {
+    return Gradients{n.edges[0].node ? fit(g, d[0], *a) : nullptr,
+                     n.edges[1].node ? fit(g, d[0], *b) : nullptr};
+  });
+  return out;
+}
+
+Tensor* mul(Graph& graph, Tensor* a, Tensor* b) {
+  need_dense(*a, "mul");
+  need_dense(*b, "mul");
+  Tensor* out = binary(graph, a, b, times);
+  GraphNode* node = graph.record({a, b}, {out}, [a, b](Graph& g, GraphNode& n, const Gradients& d) {
+    return Gradients{n.edges[0].node ? fit(g, mul(g, d[0], conjugate(g, n.unpacked(b))), *a) : nullptr,
+                     n.edges[1].node ? fit(g, mul(g, d[0], conjugate(g, n.unpacked(a))), *b) : nullptr};
+  });
+  if (node && node->edges[0].node) graph.save(*node, b);
+  if (node && node->edges[1].node) graph.save(*node, a);
+  return out;
+}
+
+Tensor* scale(Graph& graph, Tensor* a, double factor) {
+  Tensor* out =
+      graph.make(elementwise(elements_of(*a), [&](Number v) { return v * factor; }), a->device);
+  out->sparse = a->sparse;
+  graph.record({a}, {out}, [factor](Graph& g, GraphNode&, const Gradients& d) {
+    return Gradients{scale(g, d[0], factor)};
+  });
+  return out;
+}
+
+// ---- Copies and conversions -----------------------------------------------------------------------------
+
+Tensor* cast(Graph& graph, Tensor* a, ScalarType type) {
+  if (a->type == type) return a;
+  Array array = elements_of(*a);
+  array.type = type;
+  round_to_type(array);
+  Tensor* out = graph.make(std::move(array), a->device);
+  out->sparse = a->sparse;
+  const ScalarType from = a->type;
+  if (!is_differentiable(type)) return out;
+  graph.record({a}, {out}, [from](Graph& g, GraphNode&, const Gradients& d) {
+    return Gradients{cast(g, d[0], from)};
+  });
+  return out;
+}
+
+namespace {
+
+Tensor* copy(Graph& graph, Tensor* a) {
+  Tensor* out = graph.make(elements_of(*a), a->device);
+  out->sparse = a->sparse;
+  return out;
+}
+
+}  // namespace
+
+Tensor* clone(Graph& graph, Tensor* a) {
+  Tensor* out = copy(graph, a);
+  graph.record({a}, {out}, [](Graph&, GraphNode&, const Gradients& d) { return Gradients{d[0]}; });
+  return out;
+}
+
+Tensor* to_device(Graph& graph, Tensor* a, Device device) {
+  Tensor* out = copy(graph, a);
+  out->device = device;
+  const Device from = a->device;
+  graph.record({a}, {out}, [from](Graph& g, GraphNode&, const Gradients& d) {
+    return Gradients{to_device(g, d[0], from)};
+  });
+  return out;
+}
+
+Tensor* zeros(Graph& graph, const Slot& like) {
+  return graph.make(Array{like.type, like.shape, Numbers(static_cast<std::size_t>(count(like.shape)))},
+                    like.device);
+}
+
+// ---- Rearrangements ---------------------------------------------------------------------------------------
+
+Tensor* take(Graph& graph, Tensor* a, const Map& map, const Shape& shape) {
+  need_dense(*a, "a change of shape");
+  Tensor* out = graph.make(gather(elements_of(*a), *map, shape), a->device);
+  const Shape from = a->shape;
+  graph.record({a}, {out}, [map, from](Graph& g, GraphNode&, const Gradients& d) {
+    return Gradients{put(g, d[0], map, from)};
+  });
+  return out;
+}
+
+Tensor* put(Graph& graph, Tensor* a, const Map& map, const Shape& shape) {
+  need_dense(*a, "a change of shape");
+  Tensor* out = graph.make(scatter(elements_of(*a), *map, shape), a->device);
+  const Shape from = a->shape;
+  graph.record({a}, {out}, [map, from](Graph& g, GraphNode&, const Gradients& d) {
+    return Gradients{take(g, d[0], map, from)};
+  });
+  return out;
+}
+
+Tensor* expand(Graph& graph, Tensor* a, const Shape& shape) {
+  if (a->shape == shape) return a;
+  if (!expands_to(a->shape, shape)) throw CannotTell("a shape that does not expand as asked");
+  return take(graph, a, broadcast_map(a->shape, shape), shape);
+}
+
+Tensor* sum_to(Graph& graph, Tensor* a, const Shape& shape) {
+  if (a->shape == shape) return a;
+  if (!expands_to(shape, a->shape)) throw CannotTell("a gradient that cannot be summed to a shape");
+  return put(graph, a, broadcast_map(shape, a->shape), shape);
+}
+
+Map positions_in(const Tensor& base, const Tensor& view) {
+  if (!base.elements) return view.elements;
+  std::unordered_map<std::int32_t, std::int32_t> places;
+  for (std::size_t i = 0; i < base.elements->size(); ++i) {
+    places[(*base.elements)[i]] = static_cast<std::int32_t>(i);
+  }
+  auto map = std::make_shared<Elements>();
+  for (std::int32_t place : *view.elements) map->push_back(places.at(place));
+  return map;
+}
+
+namespace {
+
+Map identity_map(const Shape& shape) { return broadcast_map(shape, shape); }
+
+std::size_t dimension(std::int64_t dim, std::size_t rank) {
+  if (dim < 0) dim += static_cast<std::int64_t>(rank);
+  if (dim < 0 || dim >= static_cast<std::int64_t>(rank)) throw CannotTell("a dimension out of range");
+  return static_cast<std::size_t>(dim);
+}
+
+// A view of `a` that selects these of its elements: shares its storage, and remembers its base.
+Tensor* make_view(Graph& graph, Tensor* a, const Map& map, const Shape& shape) {
+  Tensor* out = graph.view(*a, map, shape);
+  if (!out->elements) out->elements = map;
+  if (graph.recording) {
+    out->base = a->base ? a->base : a;
+    out->base_rewrites = out->base->rewrites;
+  }
+  return out;
+}
+
+Tensor* view(Graph& graph, Tensor* a, const Map& map, const Shape& shape) {
+  if (graph.recording) graph.edge_of(*a);  // a view of a rewritten base gets its new history first
+  Tensor* out = make_view(graph, a, map, shape);
+  const Shape from = a->shape;
+  graph.record({a}, {out}, [map, from](Graph& g, GraphNode&, const Gradients& d) {
+    return Gradients{put(g, d[0], map, from)};
+  });
+  return out;
+}
+
+const IntegerList& list(const Attribute& attribute) { return std::get<IntegerList>(attribute); }
+std::int64_t integer(const Attribute& attribute) { return std::get<std::int64_t>(attribute); }
+
+double number(const Attribute& attribute, double otherwise) {
+  if (const auto* integer = std::get_if<std::int64_t>(&attribute)) {
+    return static_cast<double>(*integer);
+  }
+  const auto* value = std::get_if<double>(&attribute);
+  return value ? *value : otherwise;
+}
+
+Tensor* reshape(Graph& graph, Tensor* a, const IntegerList& sizes) {
+  Shape shape(sizes.begin(), sizes.end());
+  std::int64_t known = 1;
+  for (std::int64_t size : shape) known *= size < 0 ? 1 : size;
+  for (std::int64_t& size : shape) {
+    if (size < 0) size = known == 0 ? 0 : count(a->shape) / known;
+  }
+  if (count(shape) != count(a->shape)) throw CannotTell("a view of another number of elements");
+  return view(graph, a, identity_map(a->shape), shape);
+}
+
+Tensor* expand_view(Graph& graph, Tensor* a, const IntegerList& sizes) {
+  Shape shape(sizes.begin(), sizes.end());
+  const std::size_t shift = shape.size() - std::min(shape.size(), a->shape.size());
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] < 0) shape[d] = a->shape[d - shift];
+  }
+  if (!expands_to(a->shape, shape)) throw CannotTell("a shape that does not expand as asked");
+  return view(graph, a, broadcast_map(a->shape, shape), shape);
+}
+
+Tensor* transpose(Graph& graph, Tensor* a, std::int64_t dim0, std::int64_t dim1) {
+  const std::size_t d0 = dimension(dim0, a->shape.size());
+  const std::size_t d1 = dimension(dim1, a->shape.size());
+  Shape shape = a->shape;
+  std::swap(shape[d0], shape[d1]);
+  return view(graph, a,
+              transpose_map(a->shape, static_cast<std::int64_t>(d0), static_cast<std::int64_t>(d1)),
+              shape);
+}
+
+Shape without(Shape shape, std::size_t dim) {
+  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(dim));
+  return shape;
+}
+
+Map part(const Shape& shape, std::size_t dim, std::int64_t index) {
+  return slice_map(shape, static_cast<std::int64_t>(dim), index, index + 1, 1);
+}
+
+Tensor* select(Graph& graph, Tensor* a, std::int64_t dim, std::int64_t index) {
+  const std::size_t d = dimension(dim, a->shape.size());
+  if (index < 0) index += a->shape[d];
+  if (index < 0 || index >= a->shape[d]) throw CannotTell("an index out of range");
+  return view(graph, a, part(a->shape, d, index), without(a->shape, d));
+}
+
+Tensor* slice(Graph& graph, Tensor* a, std::int64_t dim, std::int64_t begin, std::int64_t end,
+              std::int64_t step) {
+  const std::size_t d = dimension(dim, a->shape.size());
+  const std::int64_t size = a->shape[d];
+  begin = std::clamp<std::int64_t>(begin < 0 ? begin + size : begin, 0, size);
+  end = std::clamp<std::int64_t>(end < 0 ? end + size : end, begin, size);
+  Shape shape = a->shape;
+  shape[d] = (end - begin + step - 1) / step;
+  return view(graph, a, slice_map(a->shape, static_cast<std::int64_t>(d), begin, end, step), shape);
+}
+
+// One node with a slot for each part; a part without a gradient is zeros once another has one (B043).
+Gradients unbind(Graph& graph, Tensor* a, std::int64_t dim) {
+  const std::size_t d = dimension(dim, a->shape.size());
+  if (graph.recording) graph.edge_of(*a);
+  Gradients parts;
+  std::vector<Map> maps;
+  for (std::int64_t i = 0; i < a->shape[d]; ++i) {
+    maps.push_back(part(a->shape, d, i));
+    parts.push_back(make_view(graph, a, maps.back(), without(a->shape, d)));
+  }
+  const Shape from = a->shape;
+  graph.record({a}, parts, [maps, from](Graph& g, GraphNode&, const Gradients& gradients) {
+    Tensor* sum = nullptr;
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      if (!gradients[i]) continue;
+      Tensor* piece = put(g, gradients[i], maps[i], from);
+      sum = sum ? add(g, sum, piece) : piece;
+    }
+    return Gradients{sum};
+  });
+  return parts;
+}
+
+Tensor* concatenate(Graph& graph, const Gradients& inputs, std::int64_t dim) {
+  const std::size_t d = dimension(dim, inputs[0]->shape.size());
+  Shape shape = inputs[0]->shape;
+  shape[d] = 0;
+  for (const Tensor* input : inputs) shape[d] += input->shape[d];
+  Array out{inputs[0]->type, shape, Numbers(static_cast<std::size_t>(count(shape)))};
+  std::vector<Map> maps;
+  std::int64_t begin = 0;
+  for (const Tensor* input : inputs) {
+    need_dense(*input, "cat");
+    if (input->type != out.type) throw CannotTell("cat of several types");
+    const std::int64_t end = begin + input->shape[d];
+    maps.push_back(slice_map(shape, static_cast<std::int64_t>(d), begin, end, 1));
+    const Array piece = elements_of(*input);
+    for (std::size_t i = 0; i < piece.values.size(); ++i) {
+      out.values[static_cast<std::size_t>((*maps.back())[i])] = piece.values[i];
+    }
+    begin = end;
+  }
+  Tensor* result = graph.make(std::move(out), inputs[0]->device);
+  graph.record(inputs, {result}, [inputs, maps](Graph& g, GraphNode& n, const Gradients& gradients) {
+    Gradients parts(inputs.size(), nullptr);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (n.edges[i].node) parts[i] = take(g, gradients[0], maps[i], inputs[i]->shape);
+    }
+    return parts;
+  });
+  return result;
+}
+
+std::vector<bool> reduced_dimensions(const Shape& shape, const Attribute& dims) {
+  std::vector<bool> reduced(shape.size(), std::holds_alternative<std::monostate>(dims));
+  if (const auto* chosen = std::get_if<IntegerList>(&dims)) {
+    for (std::int64_t dim : *chosen) reduced[dimension(dim, shape.size())] = true;
+  }
+  return reduced;
+}
+
+// The sum over dimensions; `divisor` makes it a mean.
+Tensor* reduce(Graph& graph, Tensor* a, const Attribute& dims, const Attribute& keep, bool mean) {
+  need_dense(*a, "a reduction");
+  const std::vector<bool> reduced = reduced_dimensions(a->shape, dims);
+  const bool keep_dims = std::holds_alternative<bool>(keep) && std::get<bool>(keep);
+  Shape shape;
+  double divisor = 1;
+  for (std::size_t d = 0; d < a->shape.size(); ++d) {
+    if (reduced[d]) divisor *= static_cast<double>(a->shape[d]);
+    if (!reduced[d] || keep_dims) shape.push_back(reduced[d] ? 1 : a->shape[d]);
+  }
+  if (!mean) divisor = 1;
+  const Map map = reduction_map(a->shape, reduced);
+  Array sum = scatter(elements_of(*a), *map, shape);
+  Tensor* out =
+      graph.make(elementwise(sum, [&](Number v) { return v / divisor; }), a->device);
+  const Shape from = a->shape;
+  graph.record({a}, {out}, [map, from, divisor](Graph& g, GraphNode&, const Gradients& d) {
+    Tensor* spread = take(g, d[0], map, from);
+    return Gradients{divisor == 1 ? spread : divide_by(g, spread, divisor)};
+  });
+  return out;
+}
+
+// Whether a conversion to what a tensor is already makes a node, a copy or nothing is left free.
+Tensor* cast_to_another(Graph& graph, Tensor* a, ScalarType type) {
+  if (a->type == type) throw CannotTell("a cast to the type that the tensor has");
+  return cast(graph, a, type);
+}
+
+Tensor* move_elsewhere(Graph& graph, Tensor* a, Device device) {
+  if (a->device == device) throw CannotTell("a move to the device where the tensor is");
+  return to_device(graph, a, device);
+}
+
+// ---- In place -----------------------------------------------------------------------------------------------
+
+void check_in_place(const Graph& graph, const Tensor& a) {
+  const Tensor& owner = a.base ? *a.base : a;
+  if (graph.recording && !owner.origin.node && owner.requires_grad) {
+    throw Refused{ErrorCategory::in_place};
+  }
+  if (a.elements) {
+    Elements sorted = *a.elements;
+    std::sort(sorted.begin(), sorted.end());
+    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
+      throw Refused{ErrorCategory::in_place};
+    }
+  }
+}
+
+// The base of a changed view has a new history: its own elements, with those of the view put over them.
+void rewrite_base(Graph& graph, Tensor& changed) {
+  Tensor& base = changed.base ? *changed.base : changed;
+  ++base.rewrites;
+  changed.base_rewrites = base.rewrites;
+  if (&base == &changed) return;
+  const Map map = positions_in(base, changed);
+  auto outside = std::make_shared<Array>(elements_of(base));
+  std::fill(outside->values.begin(), outside->values.end(), Number(1));
+  for (std::int32_t place : *map) outside->values[static_cast<std::size_t>(place)] = 0;
+  const Shape shape = changed.shape;
+  GraphNode* node = graph.make_node(
+      {&base, &changed}, [map, outside, shape](Graph& g, GraphNode& n, const Gradients& d) {
+        return Gradients{n.edges[0].node ? weigh(g, d[0], outside) : nullptr,
+                         take(g, d[0], map, shape)};
+      });
+  graph.attach(*node, base);
+}
+
+// Stores the result of the operation in `a`, which takes its history over.
+Tensor* store(Graph& graph, Tensor* a, Tensor* result) {
+  if (result->shape != a->shape || result->type != a->type) {
+    throw Refused{ErrorCategory::invalid_argument};
+  }
+  write_elements(*a, result->storage->values);
+  ++a->version->number;
+  GraphNode* node = result->origin.node;
+  if (!node) return a;
+  node->on_view = a->base != nullptr;
+  node->slots.clear();
+  a->origin = {};
+  graph.attach(*node, *a);
+  for (SavedTensor& saved : node->saved) {
+    if (saved.tensor == result) {
+      saved.tensor = a;
+      saved.version = a->version->number;
+    }
+  }
+  rewrite_base(graph, *a);
+  return a;
+}
+
+// The derivative of e ** a in place refers to the changed tensor, which is its own output.
+Tensor* exponential_in_place(Graph& graph, Tensor* a) {
+  Tensor* out = graph.make(
+      elementwise(elements_of(*a),
+                  on_type(
+                      *a, [](Number v) -> Number { return std::exp(v); },
+                      [](double v) { return std::exp(v); })),
+      a->device);
+  GraphNode* node = graph.record({a}, {out}, [a](Graph& g, GraphNode& n, const Gradients& d) {
+    return Gradients{mul(g, d[0], conjugate(g, n.unpacked(a)))};
+  });
+  if (node) graph.save(*node, out);
+  return store(graph, a, out);
+}
+
+// The old elements are saved as a copy where they are needed, since they are overwritten.
+Tensor* multiply_in_place(Graph& graph, Tensor* a, Tensor* b) {
+  Tensor* old = graph.make(elements_of(*a), a->device);
+  Tensor* out = binary(graph, a, b, times);
+  GraphNode* node =
+      graph.record({a, b}, {out}, [a, old, b](Graph& g, GraphNode& n, const Gradients& d) {
+        return Gradients{n.edges[0].node ? fit(g, mul(g, d[0], conjugate(g, n.unpacked(b))), *a) : nullptr,
+                         n.edges[1].node ? fit(g, mul(g, d[0], conjugate(g, n.unpacked(old))), *b) : nullptr};
+      });
+  if (node && node->edges[0].node) graph.save(*node, b);
+  if (node && node->edges[1].node) graph.save(*node, old);
+  return store(graph, a, out);
+}
+
+Tensor* apply_in_place(Graph& graph, const Node& node, const Gradients& inputs) {
+  Tensor* a = inputs[0];
+  check_in_place(graph, *a);
+  graph.edge_of(*a);
+  switch (node.operation) {
+    case Operation::add_in_place:
+      return store(graph, a, add(graph, a, inputs[1]));
+    case Operation::sub_in_place:
+      return store(graph, a, sub(graph, a, inputs[1]));
+    case Operation::mul_in_place:
+      return multiply_in_place(graph, a, inputs[1]);
+    case Operation::scale_in_place:
+      return store(graph, a, scale(graph, a, number(node.attributes[0], 1)));
+    default:
+      return exponential_in_place(graph, a);
+  }
+}
+
+Tensor* apply_to_one(Graph& graph, const Node& node, const Gradients& in) {
+  const auto& attributes = node.attributes;
+  switch (node.operation) {
+    case Operation::add:
+      return add(graph, in[0], in[1]);
+    case Operation::sub:
+      return sub(graph, in[0], in[1]);
+    case Operation::mul:
+      return mul(graph, in[0], in[1]);
+    case Operation::div:
+      return div(graph, in[0], in[1]);
+    case Operation::neg:
+      return scale(graph, in[0], -1);
+    case Operation::scale:
+      return scale(graph, in[0], number(attributes[0], 1));
+    case Operation::power:
+      return power(graph, in[0], number(attributes[0], 1));
+    case Operation::maximum:
+      return extremum(graph, in[0], in[1], [](double a, double b) { return a > b; });
+    case Operation::minimum:
+      return extremum(graph, in[0], in[1], [](double a, double b) { return a < b; });
+    case Operation::where:
+      return where(graph, in[0], in[1], in[2]);
+    case Operation::clamp:
+      return clamp(graph, in[0], number(attributes[0], -INFINITY), number(attributes[1], INFINITY));
+    case Operation::sum:
+      return reduce(graph, in[0], attributes[0], attributes[1], false);
+    case Operation::mean:
+      return reduce(graph, in[0], attributes[0], attributes[1], true);
+    case Operation::mm:
+      return matrix_product(graph, in[0], in[1]);
+    case Operation::view:
+      return reshape(graph, in[0], list(attributes[0]));
+    case Operation::expand:
+      return expand_view(graph, in[0], list(attributes[0]));
+    case Operation::transpose:
+      return transpose(graph, in[0], integer(attributes[0]), integer(attributes[1]));
+    case Operation::select:
+      return select(graph, in[0], integer(attributes[0]), integer(attributes[1]));
+    case Operation::slice: {
+      const auto* step = std::get_if<std::int64_t>(&attributes[3]);
+      return slice(graph, in[0], integer(attributes[0]), integer(attributes[1]),
+                   integer(attributes[2]), step ? *step : 1);
+    }
+    case Operation::cat:
+      return concatenate(graph, in, integer(attributes[0]));
+    case Operation::clone:
+      return clone(graph, in[0]);
+    case Operation::detach:
+      return graph.alias(*in[0]);
+    case Operation::exp:
+      return exponential(graph, in[0]);
+    case Operation::log:
+      return logarithm(graph, in[0]);
+    case Operation::sin:
+      return sine(graph, in[0]);
+    case Operation::cos:
+      return cosine(graph, in[0]);
+    case Operation::tanh:
+      return hyperbolic_tangent(graph, in[0]);
+    case Operation::sigmoid:
+      return sigmoid(graph, in[0]);
+    case Operation::relu:
+      return relu(graph, in[0]);
+    case Operation::sqrt:
+      return square_root(graph, in[0]);
+    case Operation::cast:
+      return cast_to_another(graph, in[0], std::get<ScalarType>(attributes[0]));
+    case Operation::to_device:
+      return move_elsewhere(graph, in[0], std::get<Device>(attributes[0]));
+    default:
+      throw CannotTell("an operation without a rule");
+  }
+}
+
+}  // namespace
+
+Tensor* view_alias(Graph& graph, Tensor* a) {
+  return view(graph, a, identity_map(a->shape), a->shape);
+}
+
+Gradients apply(Graph& graph, const Node& node, const Gradients& inputs) {
+  if (node.operation == Operation::unbind) {
+    return unbind(graph, inputs[0], std::get<std::int64_t>(node.attributes[0]));
+  }
+  if (spec_of(node.operation).in_place) return {apply_in_place(graph, node, inputs)};
+  return {apply_to_one(graph, node, inputs)};
+}
+
+}  // namespace gradcts::oracle

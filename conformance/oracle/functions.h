@@ -1,0 +1,44 @@
+// Functions: the vocabulary of operations.h, each with its derivative beside it.
+//
+// Every function computes its result and, when the graph records, one node. Derivatives are written with
+// the same functions, so that under create_graph they are differentiable again, to any order (GRAPH2-1).
+//
+// Conventions. The gradient of a real loss by a complex z is dL/dRe z + i dL/dIm z, so a holomorphic
+// function passes back g * conj(f'(z)). At a corner: relu 0, clamp 1, maximum and minimum one half.
+#pragma once
+
+#include "conformance/oracle/graph.h"
+
+namespace gradcts::oracle {
+
+// ---- Building blocks of the rules
+Tensor* add(Graph& graph, Tensor* a, Tensor* b);
+Tensor* mul(Graph& graph, Tensor* a, Tensor* b);
+Tensor* scale(Graph& graph, Tensor* a, double factor);
+Tensor* cast(Graph& graph, Tensor* a, ScalarType type);
+Tensor* to_device(Graph& graph, Tensor* a, Device device);
+Tensor* clone(Graph& graph, Tensor* a);
+Tensor* expand(Graph& graph, Tensor* a, const Shape& shape);
+// What expanding undoes: adds up `a` to a shape that expands to a's (VAL-2).
+Tensor* sum_to(Graph& graph, Tensor* a, const Shape& shape);
+// result[i] = a[map[i]], and its mirror image: result[map[i]] += a[i].
+Tensor* take(Graph& graph, Tensor* a, const Map& map, const Shape& shape);
+Tensor* put(Graph& graph, Tensor* a, const Map& map, const Shape& shape);
+Tensor* zeros(Graph& graph, const Slot& like);
+
+// Where the elements of a view stand in its base.
+Map positions_in(const Tensor& base, const Tensor& view);
+
+// Runs a built-in operation of the vocabulary. The outputs carry the node that was made, if any.
+Gradients apply(Graph& graph, const Node& node, const Gradients& inputs);
+
+// Another handle of `a` with history: what a node that returns its own input gives out (B086).
+Tensor* view_alias(Graph& graph, Tensor* a);
+
+// The scenario asks for something that the engine must refuse.
+struct Refused {
+  ErrorCategory category;
+  const char* clause = nullptr;
+};
+
+}  // namespace gradcts::oracle

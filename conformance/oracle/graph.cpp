@@ -1,0 +1,205 @@
+#include "conformance/oracle/graph.h"
+
+#include <algorithm>
+#include <set>
+
+#include "conformance/oracle/functions.h"
+
+namespace gradcts::oracle {
+
+NodeHooks& GraphNode::make_hooks() {
+  if (!hooks) hooks = std::make_unique<NodeHooks>();
+  if (hooks->tensor.size() < slots.size()) hooks->tensor.resize(slots.size());
+  return *hooks;
+}
+
+Tensor* Graph::make(Array array, Device device) {
+  Tensor& tensor = tensors_.emplace_back();
+  tensor.type = array.type;
+  tensor.device = device;
+  tensor.shape = std::move(array.shape);
+  tensor.storage = &storages_.emplace_back();
+  tensor.storage->values = std::move(array.values);
+  tensor.version = make_version();
+  return &tensor;
+}
+
+Tensor* Graph::make(const TensorValue& value) {
+  Tensor* tensor = make(from_value(value), value.device);
+  if (value.layout == Layout::sparse) {
+    tensor->sparse = std::make_shared<SparseCoordinates>(*value.coordinates);
+  } else {
+    tensor->strides = value.strides.empty() ? row_major_strides(value.shape) : value.strides;
+  }
+  return tensor;
+}
+
+Tensor* Graph::alias(const Tensor& tensor) {
+  Tensor& result = tensors_.emplace_back();
+  result.type = tensor.type;
+  result.device = tensor.device;
+  result.shape = tensor.shape;
+  result.storage = tensor.storage;
+  result.elements = tensor.elements;
+  result.version = tensor.version;
+  result.sparse = tensor.sparse;
+  return &result;
+}
+
+Tensor* Graph::view(const Tensor& tensor, const Map& elements, Shape shape) {
+  if (tensor.sparse) throw CannotTell("a view of a sparse tensor");
+  Tensor* result = alias(tensor);
+  result->shape = std::move(shape);
+  if (!tensor.elements || !elements) {
+    if (elements) result->elements = elements;
+    return result;
+  }
+  auto composed = std::make_shared<Elements>();
+  for (std::int32_t i : *elements) {
+    composed->push_back((*tensor.elements)[static_cast<std::size_t>(i)]);
+  }
+  result->elements = std::move(composed);
+  return result;
+}
+
+GraphNode* Graph::accumulator_of(Tensor& leaf) {
+  if (!leaf.accumulator) {
+    GraphNode& node = nodes_.emplace_back();
+    node.leaf = &leaf;
+    node.slots.push_back({leaf.type, leaf.device, leaf.shape, &leaf});
+    node.stream = stream;
+    leaf.accumulator = &node;
+  }
+  return leaf.accumulator;
+}
+
+Edge Graph::edge_of(Tensor& tensor) {
+  if (tensor.base && tensor.base_rewrites != tensor.base->rewrites) renew_history(tensor);
+  if (tensor.origin.node) return tensor.origin;
+  if (tensor.requires_grad) return {accumulator_of(tensor), 0};
+  return {};
+}
+
+// A view whose base was changed in place has the base's new history: it is a selection of it.
+void Graph::renew_history(Tensor& view) {
+  Tensor& base = *view.base;
+  view.base_rewrites = base.rewrites;
+  const Map map = positions_in(base, view);
+  const Shape shape = base.shape;
+  GraphNode* node = make_node({&base}, [map, shape](Graph& g, GraphNode&, const Gradients& d) {
+    return Gradients{d[0] ? put(g, d[0], map, shape) : nullptr};
+  });
+  view.origin = {};
+  attach(*node, view);
+}
+
+bool Graph::records(const Gradients& inputs) const {
+  return recording && std::any_of(inputs.begin(), inputs.end(), [](const Tensor* input) {
+           return input && tracked(*input);
+         });
+}
+
+GraphNode* Graph::make_node(const Gradients& inputs, Backward backward) {
+  GraphNode& node = nodes_.emplace_back();
+  for (Tensor* input : inputs) node.edges.push_back(input ? edge_of(*input) : Edge{});
+  node.thread = thread;
+  node.sequence = tick();
+  node.stream = stream;
+  node.backward = std::move(backward);
+  return &node;
+}
+
+void Graph::attach(GraphNode& node, Tensor& output) {
+  output.origin = {&node, static_cast<std::int32_t>(node.slots.size())};
+  output.requires_grad = false;
+  node.slots.push_back({output.type, output.device, output.shape, &output});
+}
+
+GraphNode* Graph::record(const Gradients& inputs, const Gradients& outputs, Backward backward) {
+  if (!records(inputs)) return nullptr;
+  GraphNode* node = make_node(inputs, std::move(backward));
+  for (Tensor* output : outputs) attach(*node, *output);
+  return node;
+}
+
+void Graph::save(GraphNode& node, Tensor* tensor) {
+  SavedTensor& entry = node.saved.emplace_back();
+  entry.tensor = tensor;
+  entry.version = tensor->version->number;
+  if (pack) pack(entry);
+}
+
+Array elements_of(const Tensor& tensor) {
+  Array all{tensor.type, tensor.shape, {}};
+  if (!tensor.elements) {
+    all.values = tensor.storage->values;
+    return all;
+  }
+  all.values.reserve(tensor.elements->size());
+  for (std::int32_t i : *tensor.elements) {
+    all.values.push_back(tensor.storage->values[static_cast<std::size_t>(i)]);
+  }
+  return all;
+}
+
+void write_elements(Tensor& tensor, const Numbers& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t place =
+        tensor.elements ? static_cast<std::size_t>((*tensor.elements)[i]) : i;
+    tensor.storage->values[place] = values[i];
+  }
+}
+
+namespace {
+
+void append(TensorValue& value, Number number) {
+  value.values.push_back(number.real());
+  if (value.is_complex()) value.values.push_back(number.imag());
+}
+
+// The distinct coordinates in order, with the dense elements that stand there.
+void add_sparse_entries(TensorValue& value, const SparseCoordinates& from, const Array& dense) {
+  const auto dims = static_cast<std::size_t>(from.sparse_dimensions);
+  const std::size_t entries = dims == 0 ? 0 : from.indices.size() / dims;
+  std::set<std::vector<std::int64_t>> places;
+  for (std::size_t e = 0; e < entries; ++e) {
+    std::vector<std::int64_t> place;
+    for (std::size_t d = 0; d < dims; ++d) place.push_back(from.indices[d * entries + e]);
+    places.insert(std::move(place));
+  }
+  value.coordinates = SparseCoordinates{from.sparse_dimensions, {}, from.coalesced};
+  for (std::size_t d = 0; d < dims; ++d) {
+    for (const auto& place : places) value.coordinates->indices.push_back(place[d]);
+  }
+  std::size_t block = 1;
+  for (std::size_t d = dims; d < value.shape.size(); ++d) {
+    block *= static_cast<std::size_t>(value.shape[d]);
+  }
+  for (const auto& place : places) {
+    std::size_t start = 0;
+    for (std::size_t d = 0; d < dims; ++d) {
+      start = start * static_cast<std::size_t>(value.shape[d]) + static_cast<std::size_t>(place[d]);
+    }
+    for (std::size_t i = 0; i < block; ++i) append(value, dense.values[start * block + i]);
+  }
+}
+
+}  // namespace
+
+TensorValue to_value(const Tensor& tensor) {
+  TensorValue value;
+  value.type = tensor.type;
+  value.device = tensor.device;
+  value.shape = tensor.shape;
+  const Array array = elements_of(tensor);
+  if (tensor.sparse) {
+    value.layout = Layout::sparse;
+    add_sparse_entries(value, *tensor.sparse, array);
+    return value;
+  }
+  value.values.reserve(array.values.size());
+  for (Number number : array.values) append(value, number);
+  return value;
+}
+
+}  // namespace gradcts::oracle

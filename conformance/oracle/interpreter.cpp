@@ -1,0 +1,827 @@
+#include "conformance/oracle/interpreter.h"
+
+#include <algorithm>
+
+#include "conformance/oracle/pass.h"
+
+namespace gradcts::oracle {
+
+namespace {
+
+std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+// Sets something for a scope.
+template <typename Value>
+class Restore {
+ public:
+  explicit Restore(Value& place) : place_(place), old_(place) {}
+  Restore(Value& place, Value value) : place_(place), old_(std::exchange(place, std::move(value))) {}
+  Restore(const Restore&) = delete;
+  Restore& operator=(const Restore&) = delete;
+  ~Restore() { place_ = std::move(old_); }
+
+ private:
+  Value& place_;
+  Value old_;
+};
+
+constexpr std::int32_t default_nesting_limit = 60;
+// Room for so many changes of thread by nesting, before the numbers of two threads of a program meet.
+constexpr std::int32_t makers_per_thread = 100000;
+
+const char* clause_of(HookKind kind) {
+  switch (kind) {
+    case HookKind::post_accumulate:
+      return "HOOK-1";
+    case HookKind::capture:
+      return "HOOK-7";
+    case HookKind::multi:
+      return "HOOK-8";
+    case HookKind::saved:
+      return "HOOK-9";
+    default:
+      return "HOOK-2";
+  }
+}
+
+const char* clause_of(ObserveStep::What what) {
+  using What = ObserveStep::What;
+  switch (what) {
+    case What::recording:
+      return "GRAPH2-2";
+    case What::user_state:
+      return "TLS-1";
+    case What::device:
+      return "DEV-4";
+    case What::stream:
+      return "STREAM-1";
+    case What::depth:
+      return "REENT-1";
+    case What::checkpoint_valid:
+      return "REENT-8";
+    case What::inside_pass:
+      return "ERR-4";
+    case What::needed:
+    case What::will_run:
+      return "PRUNE-8";
+    case What::anomaly:
+      return "ANOM-3";
+  }
+  return "TLS-1";
+}
+
+}  // namespace
+
+Thrown error_of(ErrorCategory category, const char* clause,
+                std::vector<ErrorCategory> also_allowed) {
+  Thrown thrown;
+  thrown.error.category = category;
+  thrown.allowed = std::move(also_allowed);
+  thrown.clause = clause;
+  return thrown;
+}
+
+Interpreter::Interpreter(const Scenario& scenario, const Dialect& dialect, Expectation& expectation)
+    : scenario_(scenario),
+      dialect_(dialect),
+      expectation_(expectation),
+      trace_(expectation),
+      values_(scenario.values.size(), nullptr),
+      leaves_(scenario.leaves.size(), nullptr),
+      dropped_(scenario.leaves.size(), false),
+      nodes_(scenario.nodes.size() + scenario.leaves.size(), nullptr),
+      makings_(scenario.nodes.size(), 0),
+      hook_lists_(scenario.hooks.size()),
+      multi_targets_(scenario.hooks.size()),
+      forks_seen_(at(scenario.step_count), 0) {}
+
+void Interpreter::run() {
+  for (std::size_t i = 0; i < scenario_.leaves.size(); ++i) {
+    make_leaf(static_cast<std::int32_t>(i));
+  }
+  run_steps(scenario_.program, Errors::stand);
+  report_leaf_grads();
+  trace_.settle();
+}
+
+// ---- Making things ----------------------------------------------------------------------------------------
+
+void Interpreter::make_leaf(std::int32_t index) {
+  const Leaf& leaf = scenario_.leaves[at(index)];
+  Restore stream(graph_.stream, leaf.stream);
+  Tensor* tensor = graph_.make(leaf.initial);
+  tensor->requires_grad = leaf.requires_grad;
+  if (leaf.grad) tensor->grad = graph_.make(*leaf.grad);
+  leaves_[at(index)] = values_[at(leaf.value)] = tensor;
+  const NodeId accumulator = accumulator_of(scenario_, index);
+  nodes_[at(accumulator)] = graph_.accumulator_of(*tensor);
+  nodes_[at(accumulator)]->id = accumulator;
+  add_hooks_at_creation(accumulator, {leaf.value});
+}
+
+void Interpreter::make_node(NodeId id) {
+  const Node& node = scenario_.nodes[at(id)];
+  Gradients inputs;
+  for (ValueId input : node.inputs) {
+    if (!value(input)) throw CannotTell("a forward of an undefined tensor");
+    inputs.push_back(value(input));
+  }
+  if (!modes_.recording_known) {
+    const Restore recording(graph_.recording, true);
+    if (graph_.records(inputs)) throw CannotTell("a forward in a callback that may or may not record");
+  }
+  const std::int32_t making = makings_[at(id)]++;
+  const std::int64_t start = graph_.tick();
+  const Gradients outputs =
+      node.custom ? make_custom(id, node, inputs) : apply(graph_, node, inputs);
+  GraphNode* made = outputs[0]->origin.node;
+  if (made && made->sequence < start) made = nullptr;
+  if (made) {
+    made->id = id;
+    made->instance = making;
+  }
+  nodes_[at(id)] = made;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) values_[at(node.outputs[i])] = outputs[i];
+  if (made && node.custom) {
+    for (ValueId saved : node.custom->saves) graph_.save(*made, value(saved));
+  }
+  add_hooks_at_creation(id, node.outputs);
+}
+
+// The forward of a custom node is not recorded: the node stands for all of it.
+Gradients Interpreter::make_custom(NodeId id, const Node& node, const Gradients& inputs) {
+  const Gradients outputs = custom_forward(node, inputs);
+  GraphNode* made = graph_.record(
+      inputs, outputs, [this, id](Graph&, GraphNode& running, const Gradients& slots) {
+        return run_custom(id, running, slots);
+      });
+  if (made) {
+    made->scripted = true;
+    made->materialises = node.custom->materialise;
+  }
+  return outputs;
+}
+
+Gradients Interpreter::custom_forward(const Node& node, const Gradients& inputs) {
+  const Restore recording(graph_.recording, false);
+  Frame frame{&inputs, nullptr, nullptr};
+  Gradients outputs;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const auto& forward = node.custom->forward;
+    Tensor* output = forward.empty() ? sum_of(inputs) : evaluate(forward[i], frame);
+    if (!output) throw CannotTell("a custom node with an undefined output");
+    const bool given = std::find(inputs.begin(), inputs.end(), output) != inputs.end() ||
+                       std::find(outputs.begin(), outputs.end(), output) != outputs.end();
+    if (given) {
+      const bool same_handle =
+          !forward.empty() && forward[i].kind == Expression::Kind::pass;
+      output = same_handle ? graph_.alias(*output) : clone(graph_, output);
+    }
+    outputs.push_back(output);
+  }
+  return outputs;
+}
+
+Gradients Interpreter::run_custom(NodeId id, GraphNode& node, const Gradients& slots) {
+  const Node& described = scenario_.nodes[at(id)];
+  const CustomNode& custom = *described.custom;
+  give_values(trace_.node(EventKind::node_enter, id, node.instance), slots);
+  const bool differentiable = custom.differentiable;
+  const bool recording = graph_.recording;
+  const Frame frame{&slots, &node, &custom};
+  run_script(custom.backward.steps, frame);
+  Gradients results;
+  {
+    const Restore derivative(graph_.recording, recording && differentiable);
+    if (custom.backward.returns) {
+      results = returns_of(*custom.backward.returns, frame);
+    } else {
+      results.resize(described.inputs.size(), nullptr);
+      for (Tensor*& result : results) result = sum_of(slots);
+    }
+  }
+  if (recording && !differentiable) refuse_second_derivative(node, slots, results);
+  const std::int32_t exit = trace_.node(EventKind::node_exit, id, node.instance);
+  give_values(exit, results);
+  return results;
+}
+
+// GRAPH2-3: whatever depends on the node's gradients cannot be differentiated again.
+void Interpreter::refuse_second_derivative(GraphNode& node, const Gradients& slots,
+                                           Gradients& results) {
+  for (Tensor*& result : results) {
+    if (!result) continue;
+    GraphNode* refusing =
+        graph_.make_node(slots, [](Graph&, GraphNode&, const Gradients&) -> Gradients {
+          throw Refused{ErrorCategory::not_differentiable, "GRAPH2-3"};
+        });
+    refusing->edges.insert(refusing->edges.end(), node.edges.begin(), node.edges.end());
+    result = graph_.alias(*result);
+    graph_.attach(*refusing, *result);
+  }
+}
+
+// ---- Hooks --------------------------------------------------------------------------------------------------
+
+void Interpreter::add_hooks_at_creation(NodeId node, const std::vector<ValueId>& made) {
+  for (std::size_t i = 0; i < scenario_.hooks.size(); ++i) {
+    const Hook& hook = scenario_.hooks[i];
+    if (hook.at_creation && is_about(hook, node, made)) add_hook(static_cast<HookId>(i));
+  }
+}
+
+// Whether these were the last of what the hook waited for.
+bool Interpreter::is_about(const Hook& hook, NodeId node, const std::vector<ValueId>& made) const {
+  if (hook.kind == HookKind::capture || hook.kind == HookKind::saved) return false;
+  if (hook.node != no_id) return hook.node == node;
+  bool concerned = false;
+  for (ValueId id : hook.values) {
+    if (!value(id)) return false;
+    concerned |= std::find(made.begin(), made.end(), id) != made.end();
+  }
+  return concerned;
+}
+
+Registrations& Interpreter::tensor_hooks_of(Tensor* tensor) {
+  if (!tensor || !Graph::tracked(*tensor)) throw Refused{ErrorCategory::invalid_argument, nullptr};
+  const Edge edge = graph_.edge_of(*tensor);
+  return edge.node->make_hooks().tensor[at(edge.slot)];
+}
+
+GraphNode& Interpreter::node_of(NodeId id) {
+  if (!nodes_[at(id)]) throw CannotTell("a node without history");
+  return *nodes_[at(id)];
+}
+
+void Interpreter::add_to(Registrations& list, HookId id) {
+  list.push_back({id, false, graph_.tick()});
+  hook_lists_[at(id)].push_back(&list);
+}
+
+void Interpreter::add_hook(HookId id) {
+  const Hook& hook = scenario_.hooks[at(id)];
+  Tensor* tensor = hook.values.empty() ? nullptr : value(hook.values[0]);
+  switch (hook.kind) {
+    case HookKind::tensor:
+      return add_to(tensor_hooks_of(tensor), id);
+    case HookKind::retain_grad:
+      if (!tensor || !Graph::tracked(*tensor)) throw Refused{ErrorCategory::invalid_argument, nullptr};
+      tensor->retains_grad = tensor->origin.node != nullptr;
+      return;
+    case HookKind::node_pre:
+      return add_to(node_of(hook.node).make_hooks().pre, id);
+    case HookKind::node_post:
+      return add_to(node_of(hook.node).make_hooks().post, id);
+    case HookKind::post_accumulate:
+      if (!tensor || !tensor->requires_grad) throw Refused{ErrorCategory::invalid_argument, "HOOK-1"};
+      return add_to(graph_.accumulator_of(*tensor)->make_hooks().post_accumulate, id);
+    case HookKind::multi:
+      return add_multi_hook(id);
+    case HookKind::capture:
+    case HookKind::saved:
+      return;  // their steps name them
+  }
+}
+
+void Interpreter::add_multi_hook(HookId id) {
+  if (!hook_lists_[at(id)].empty()) throw CannotTell("a hook over several tensors added twice");
+  multi_targets_[at(id)].clear();
+  for (ValueId target : scenario_.hooks[at(id)].values) {
+    add_to(tensor_hooks_of(value(target)), id);
+    multi_targets_[at(id)].push_back(graph_.edge_of(*value(target)));
+  }
+}
+
+void Interpreter::remove_hook(HookId id) {
+  for (Registrations* list : hook_lists_[at(id)]) {
+    for (Registration& registration : *list) registration.removed |= registration.hook == id;
+  }
+  hook_lists_[at(id)].clear();
+}
+
+void Interpreter::give_values(std::int32_t event, const Gradients& values) {
+  ExpectedEvent& expected = trace_.event(event);
+  expected.compare_values = true;
+  for (const Tensor* tensor : values) {
+    expected.event.values.push_back(tensor ? std::optional(to_value(*tensor)) : std::nullopt);
+  }
+}
+
+std::optional<Gradients> Interpreter::run_hook(HookId id, EventKind kind, const Gradients& slots) {
+  const Hook& hook = scenario_.hooks[at(id)];
+  const std::int32_t event = trace_.other(kind, id, clause_of(hook.kind), "HOOK-1");
+  give_values(event, slots);
+  trace_.cursor = {{event, "HOOK-1"}};
+  const Script& script = kind == EventKind::unpack ? hook.unpack_script : hook.script;
+  const Gradients given = slots;
+  const Frame frame{&given, nullptr, nullptr};
+  run_script(script.steps, frame);
+  if (!script.returns) return std::nullopt;
+  return returns_of(*script.returns, frame);
+}
+
+// CB-4: with the caller's thread-local state. Whether recording is the caller's too, or the pass's
+// (GRAPH2-2), the clauses do not say.
+void Interpreter::run_callback(CallbackId id) {
+  const Restore modes(modes_, passes_.back().callers);
+  const bool callers = passes_.back().callers_recording;
+  modes_.recording_known = callers == graph_.recording;
+  const Restore recording(graph_.recording, callers);
+  trace_.other(EventKind::callback, id, "CB-1", "CB-1");
+  run_script(scenario_.callbacks[at(id)].steps, Frame{});
+}
+
+// HOOK-9. The hook must leave its argument as it is (B052).
+void Interpreter::pack(SavedTensor& saved) {
+  saved.hook = modes_.saved_hooks;
+  const Restore hooks(graph_.pack, {});
+  const Restore recording(graph_.recording, false);
+  const std::int32_t version = saved.tensor->version->number;
+  const auto returned = run_hook(saved.hook, EventKind::pack, {saved.tensor});
+  if (saved.tensor->version->number != version) {
+    throw error_of(ErrorCategory::in_place, "HOOK-9", {ErrorCategory::hook_result});
+  }
+  saved.packed = saved.tensor;
+  if (!returned) return;
+  if (returned->size() != 1 || !(*returned)[0]) {
+    throw error_of(ErrorCategory::hook_result, "HOOK-9");
+  }
+  saved.packed = (*returned)[0];
+}
+
+void Interpreter::unpack_saved(GraphNode& node) {
+  for (SavedTensor& saved : node.saved) {
+    if (saved.hook == no_id) continue;
+    const auto returned = run_hook(saved.hook, EventKind::unpack, {saved.packed});
+    saved.unpacked = saved.packed;
+    if (!returned) continue;
+    if (returned->size() != 1 || !(*returned)[0]) {
+      throw error_of(ErrorCategory::hook_result, "HOOK-9");
+    }
+    saved.unpacked = (*returned)[0];
+  }
+}
+
+// ---- Scripts and expressions ----------------------------------------------------------------------------
+
+void Interpreter::run_script(const Steps& steps, const Frame& frame) {
+  if (steps.empty()) return;
+  const Restore running(frame_, &frame);
+  run_steps(steps, Errors::travel);
+}
+
+Gradients Interpreter::returns_of(const std::vector<Expression>& returns, const Frame& frame) {
+  Gradients results;
+  for (const Expression& expression : returns) results.push_back(evaluate(expression, frame));
+  return results;
+}
+
+Tensor* Interpreter::sum_of(const Gradients& slots) {
+  Tensor* sum = nullptr;
+  for (Tensor* slot : slots) {
+    if (slot) sum = sum ? add(graph_, sum, slot) : slot;
+  }
+  return sum;
+}
+
+Tensor* Interpreter::times_value(ValueId id, const Frame& frame) {
+  if (!frame.custom) return value(id);
+  const auto& saves = frame.custom->saves;
+  const auto place = std::find(saves.begin(), saves.end(), id) - saves.begin();
+  const SavedTensor& saved = frame.node->saved[static_cast<std::size_t>(place)];
+  return saved.unpacked ? saved.unpacked : saved.tensor;
+}
+
+Tensor* Interpreter::combine(const std::vector<Term>& terms, const Frame& frame) {
+  Tensor* sum = nullptr;
+  for (const Term& term : terms) {
+    Tensor* part = (*frame.slots)[at(term.slot)];
+    if (!part) continue;
+    if (term.factor != 1) part = scale(graph_, part, term.factor);
+    if (term.times != no_id) part = mul(graph_, part, times_value(term.times, frame));
+    sum = sum ? add(graph_, sum, part) : part;
+  }
+  return sum;
+}
+
+Tensor* Interpreter::evaluate(const Expression& expression, const Frame& frame) {
+  Tensor* result = nullptr;
+  switch (expression.kind) {
+    case Expression::Kind::combination:
+      result = combine(expression.terms, frame);
+      break;
+    case Expression::Kind::pass:
+      result = (*frame.slots)[at(expression.slot)];
+      break;
+    case Expression::Kind::constant:
+    case Expression::Kind::pool:
+      result = graph_.make(*expression.constant);
+      break;
+    case Expression::Kind::undefined:
+      break;
+  }
+  if (!result) return nullptr;
+  if (expression.expand) result = expand(graph_, result, *expression.expand);
+  if (expression.cast) result = cast(graph_, result, *expression.cast);
+  if (expression.move_to && *expression.move_to != result->device) {
+    result = to_device(graph_, result, *expression.move_to);
+  }
+  return result;
+}
+
+// ---- Steps ----------------------------------------------------------------------------------------------------
+
+void Interpreter::run_steps(const Steps& steps, Errors errors) {
+  for (const Step& step : steps) run_step(step, errors);
+}
+
+void Interpreter::run_step(const Step& step, Errors errors) {
+  Result outer = std::exchange(result_, Result());
+  std::optional<Thrown> thrown;
+  try {
+    std::visit([&](const auto& action) { perform(action, step, errors); }, step.action);
+  } catch (Thrown& error) {
+    thrown = std::move(error);
+  } catch (const Refused& refused) {
+    thrown = error_of(refused.category, refused.clause);
+  }
+  ExpectedStep& expected = trace_.step(step.id);
+  if (thrown) {
+    expected.result.error = thrown->error;
+    expected.allowed_errors = thrown->allowed;
+    expected.allowed_errors.push_back(thrown->error.category);
+    expected.allowed_tokens = thrown->tokens;
+    expected.clause = thrown->clause;
+  } else {
+    finish(step, expected);
+  }
+  result_ = std::move(outer);
+  const bool ends_here = errors == Errors::stand || std::holds_alternative<TryStep>(step.action);
+  if (thrown && !ends_here) throw std::move(*thrown);
+}
+
+// With a bound, the values of the scenario's author are the truth: the oracle's own are rounded too.
+void Interpreter::finish(const Step& step, ExpectedStep& expected) {
+  expected.result.values = std::move(result_.values);
+  expected.value_known = std::move(result_.known);
+  expected.allowed_errors = std::move(result_.may_fail);
+  expected.clause = result_.clause;
+  if (!step.expect || !step.expect->bound) return;
+  expected.bound = *step.expect->bound;
+  expectation_.inexact = true;
+  if (!step.expect->values) return;
+  expected.result.values = *step.expect->values;
+  expected.value_known.clear();
+}
+
+void Interpreter::perform(const ForwardStep& step, const Step&, Errors) {
+  for (NodeId node : step.nodes) make_node(node);
+}
+
+// Inside a pass, on the running thread.
+class Interpreter::Inside {
+ public:
+  Inside(Interpreter& interpreter, Pass& pass, bool create_graph, bool callers_recording)
+      : interpreter_(interpreter),
+        modes_(interpreter.modes_),
+        recording_(interpreter.graph_.recording, create_graph),  // GRAPH2-2
+        maker_(interpreter.graph_.thread),
+        stream_(interpreter.graph_.stream),
+        frame_(interpreter.frame_, nullptr) {
+    interpreter.passes_.push_back({&pass, callers_recording, interpreter.modes_});
+  }
+  ~Inside() { interpreter_.passes_.pop_back(); }
+
+ private:
+  Interpreter& interpreter_;
+  Restore<Modes> modes_;
+  Restore<bool> recording_;
+  Restore<std::int32_t> maker_;
+  Restore<StreamId> stream_;
+  Restore<const Frame*> frame_;
+};
+
+Gradients Interpreter::run_pass(const PassStep& step, StepId id) {
+  const char* order = passes_.empty() ? "CB-1" : "REENT-1";
+  trace_.other(EventKind::pass_begin, id, "REENT-1", order);
+  const auto end = [&] {
+    const std::int32_t event = trace_.other(EventKind::pass_end, id, "REENT-1", "CB-1");
+    trace_.cursor = {{event, order}};
+  };
+  try {
+    if (in_child_ && has_engine_threads_) throw error_of(ErrorCategory::forked, "FORK-1");
+    note_engine_threads(step);
+    Pass pass(*this, step);
+    const Inside inside(*this, pass, step.create_graph, graph_.recording);
+    const Gradients results = pass.run();
+    end();
+    return results;
+  } catch (const Thrown&) {
+    end();
+    throw;
+  }
+}
+
+void Interpreter::perform(const PassStep& step, const Step& whole, Errors errors) {
+  const std::int32_t touched = touched_count();
+  if (stopped_ && errors == Errors::travel) throw CannotTell("a nested pass after stop");
+  Gradients results;
+  {
+    const Restore required(trace_.required, trace_.required && !stopped_);
+    results = run_pass(step, whole.id);
+  }
+  for (Tensor* result : results) report(result);
+  for (std::size_t i = 0; i < step.results.size(); ++i) values_[at(step.results[i])] = results[i];
+  if (!step.results.empty()) add_hooks_at_creation(no_id, step.results);
+  if (stopped_) {  // SHUT-4: an error, or a fresh start
+    result_.may_fail = {ErrorCategory::stopped};
+    result_.clause = "SHUT-4";
+    make_uncertain(0, 0, touched, touched_count());
+  }
+}
+
+// A device's thread starts with the first pass that needs it; or all of them with the first pass (DEV-2).
+void Interpreter::note_engine_threads(const PassStep& step) {
+  if (follows("DEV-2", "all-devices")) has_engine_threads_ = true;
+  for (const Root& root : step.roots) {
+    const Tensor* tensor = value(root.value);
+    if (tensor && tensor->device.type != DeviceType::cpu) has_engine_threads_ = true;
+  }
+}
+
+void Interpreter::make_uncertain(std::int32_t first_step, std::int32_t last_step,
+                                 std::int32_t first_touched, std::int32_t last_touched) {
+  for (std::int32_t i = first_step; i < last_step; ++i) expectation_.steps[at(i)].required = false;
+  for (std::int32_t i = first_touched; i < last_touched; ++i) {
+    touched_[at(i)]->grad_unknown = true;
+  }
+}
+
+void Interpreter::enter_node(const GraphNode& node) {
+  const Device device = node.slots.empty() ? Device{} : node.slots[0].device;
+  const std::int32_t limit = scenario_.configuration.nesting_limit.value_or(default_nesting_limit);
+  const auto depth = static_cast<std::int32_t>(passes_.size());
+  graph_.thread = thread_ * makers_per_thread + depth / std::max(limit, 1);
+  modes_ = passes_.back().callers;
+  graph_.stream = modes_.stream;
+  if (device.type == DeviceType::cpu) return;
+  graph_.thread = -1 - device.index;
+  modes_.device = device;
+  graph_.stream = modes_.stream = node.stream;
+}
+
+void Interpreter::perform(const SetGradStep& step, const Step&, Errors) {
+  Tensor* leaf = value(step.leaf);
+  leaf->grad = step.grad ? graph_.make(*step.grad) : nullptr;
+  leaf->grad_unknown = false;
+  if (leaf->grad && (leaf->grad->shape != leaf->shape || leaf->grad->type != leaf->type)) {
+    throw CannotTell("a preset gradient of another kind than its leaf");
+  }
+}
+
+void Interpreter::report(Tensor* tensor, bool known) {
+  result_.values.push_back(tensor ? std::optional(to_value(*tensor)) : std::nullopt);
+  result_.known.push_back(known);
+}
+
+void Interpreter::perform(const ReadStep& step, const Step&, Errors) {
+  for (ValueId id : step.values) report(value(id));
+  for (ValueId id : step.grads) {
+    const Tensor* tensor = value(id);
+    if (!tensor) throw CannotTell("the gradient of an undefined tensor");
+    report(tensor->grad, !tensor->grad_unknown);
+  }
+}
+
+Tensor* Interpreter::through(Tensor* tensor, Through way) {
+  if (!tensor || way == Through::handle) return tensor;
+  Tensor* alias = graph_.alias(*tensor);
+  if (way == Through::data) graph_.give_own_version(*alias);
+  return alias;
+}
+
+// Changes elements and version, and records nothing.
+void Interpreter::perform(const ChangeStep& step, const Step&, Errors) {
+  Tensor* tensor = through(value(step.value), step.through);
+  if (!tensor) throw CannotTell("a change of an undefined tensor");
+  if (tensor->sparse) throw CannotTell("a change of a sparse tensor");
+  const Array changed = elementwise(elements_of(*tensor), [&](Number v) {
+    switch (step.how) {
+      case ChangeStep::How::add:
+        return v + step.number;
+      case ChangeStep::How::multiply:
+        return v * step.number;
+      default:
+        return Number(step.number);
+    }
+  });
+  write_elements(*tensor, changed.values);
+  ++tensor->version->number;
+}
+
+void Interpreter::perform(const KeepStep& step, const Step&, Errors) {
+  values_[at(step.as)] = through((*frame_->slots)[at(step.slot)], step.through);
+  add_hooks_at_creation(no_id, {step.as});
+}
+
+void Interpreter::perform(const DropStep& step, const Step&, Errors) {
+  for (ValueId id : step.values) {
+    const Value& dropped = scenario_.values[at(id)];
+    if (dropped.origin == Value::Origin::leaf) dropped_[at(dropped.producer)] = true;
+    values_[at(id)] = nullptr;
+  }
+}
+
+void Interpreter::perform(const RequiresGradStep& step, const Step&, Errors) {
+  Tensor* tensor = value(step.value);
+  if (!tensor) throw CannotTell("requires_grad of an undefined tensor");
+  if (tensor->origin.node) {
+    if (!step.on) throw Refused{ErrorCategory::invalid_argument, nullptr};
+    return;
+  }
+  if (!is_differentiable(tensor->type)) throw CannotTell("requires_grad of integers");
+  tensor->requires_grad = step.on;
+}
+
+void Interpreter::set_modes(const WithStep& step) {
+  if (step.recording) {
+    graph_.recording = *step.recording;
+    modes_.recording_known = true;
+  }
+  if (step.anomaly) {
+    modes_.anomaly = *step.anomaly;
+    modes_.check_nan = true;
+  }
+  if (step.check_nan) modes_.check_nan = *step.check_nan;
+  if (step.user_state) modes_.user_state = *step.user_state;
+  if (step.device) {
+    modes_.stream_known = modes_.stream_known && modes_.stream == no_id;
+    modes_.device = *step.device;
+  }
+  if (step.stream != no_id) {
+    graph_.stream = modes_.stream = step.stream;
+    modes_.stream_known = scenario_.streams[at(step.stream)].device == modes_.device;
+  }
+  if (step.saved_hooks != no_id) {
+    modes_.saved_hooks = step.saved_hooks;
+    graph_.pack = [this](SavedTensor& saved) { pack(saved); };
+  }
+}
+
+void Interpreter::perform(const WithStep& step, const Step&, Errors errors) {
+  const Restore modes(modes_);
+  const Restore recording(graph_.recording);
+  const Restore stream(graph_.stream);
+  const Restore pack(graph_.pack);
+  set_modes(step);
+  run_steps(step.steps, errors);
+}
+
+void Interpreter::perform(const TryStep& step, const Step&, Errors) {
+  run_steps(step.steps, Errors::travel);
+}
+
+// Each thread starts with fresh thread-local state, and all are joined.
+void Interpreter::perform(const ParallelStep& step, const Step&, Errors errors) {
+  const Cursor start = trace_.cursor;
+  Cursor end;
+  std::optional<Thrown> first;
+  for (const ParallelStep::Thread& thread : step.threads) {
+    const Restore number(thread_, threads_++);
+    const Restore traced(trace_.thread, thread_);
+    const Restore modes(modes_, Modes());
+    const Restore recording(graph_.recording, true);
+    const Restore maker(graph_.thread, thread_ * makers_per_thread);
+    const Restore stream(graph_.stream, no_id);
+    const Restore pack(graph_.pack, {});
+    const Restore passes(passes_, {});
+    trace_.cursor = start;
+    try {
+      run_steps(thread.steps, errors);
+    } catch (Thrown& thrown) {
+      if (!first) first = std::move(thrown);
+    }
+    join(end, trace_.cursor);
+  }
+  trace_.cursor = end.empty() ? start : end;
+  if (first) throw std::move(*first);
+}
+
+void Interpreter::perform(const RepeatStep& step, const Step&, Errors errors) {
+  for (std::int64_t i = 0; i < step.times; ++i) run_steps(step.steps, errors);
+}
+
+// Threads run one after the other here, so nobody has to wait.
+void Interpreter::perform(const BarrierStep&, const Step&, Errors) {}
+void Interpreter::perform(const LockStep&, const Step&, Errors) {}
+void Interpreter::perform(const StreamStep&, const Step&, Errors) {}
+
+void Interpreter::perform(const ThrowStep& step, const Step&, Errors) {
+  Thrown thrown = error_of(ErrorCategory::user, "ERR-1");
+  thrown.error.token = step.token;
+  thrown.error.foreign = step.foreign;
+  throw thrown;
+}
+
+void Interpreter::perform(const QueueCallbackStep& step, const Step&, Errors) {
+  if (passes_.empty()) throw Refused{ErrorCategory::outside_pass, "CB-3"};
+  passes_.back().pass->queue_callback(step.callback);  // CB-2
+}
+
+void Interpreter::perform(const HookStep& step, const Step&, Errors) {
+  if (step.add) {
+    add_hook(step.hook);
+  } else {
+    remove_hook(step.hook);
+  }
+}
+
+std::optional<std::int64_t> Interpreter::observed(const ObserveStep& step) {
+  using What = ObserveStep::What;
+  Pass* pass = passes_.empty() ? nullptr : passes_.back().pass;
+  switch (step.what) {
+    case What::recording:
+      if (!modes_.recording_known) return std::nullopt;
+      return graph_.recording;
+    case What::user_state:
+      return modes_.user_state;
+    case What::device:
+      return modes_.device.index;
+    case What::stream:
+      if (!modes_.stream_known) return std::nullopt;
+      return modes_.stream;
+    case What::depth:
+      if (!pass) return std::nullopt;
+      return static_cast<std::int64_t>(passes_.size()) - 1;
+    case What::checkpoint_valid:
+      return std::all_of(passes_.begin(), passes_.end(), [](const Running& running) {
+        return running.pass->is_plain_backward();
+      });
+    case What::inside_pass:
+      return pass != nullptr;
+    case What::needed:
+      if (!pass || !frame_->node) return std::nullopt;
+      return pass->needed(*frame_->node);
+    case What::will_run:
+      return pass ? pass->will_run(&node_of(step.node)) : -1;
+    case What::anomaly:
+      return modes_.anomaly;
+  }
+  return std::nullopt;
+}
+
+void Interpreter::perform(const ObserveStep& step, const Step& whole, Errors) {
+  const std::int32_t event =
+      trace_.other(EventKind::observe, whole.id, clause_of(step.what), "REENT-1");
+  const std::optional<std::int64_t> number = observed(step);
+  trace_.event(event).compare_number = number.has_value();
+  trace_.event(event).event.number = number.value_or(0);
+}
+
+void Interpreter::perform(const EngineStep& step, const Step&, Errors) {
+  if (step.what == EngineStep::What::stop) stopped_ = true;
+}
+
+// ---- Fork -------------------------------------------------------------------------------------------------------
+
+void Interpreter::perform(const ForkStep& step, const Step& whole, Errors) {
+  const std::int32_t occurrence = forks_seen_[at(whole.id)]++;
+  if (fork_ == no_id) return run_child(whole.id, occurrence);
+  if (fork_ != whole.id || forks_to_skip_-- > 0) return;
+  in_child_ = true;
+  expectation_.steps.clear();
+  run_steps(step.steps, Errors::stand);
+  throw ForkDone();
+}
+
+// The child is this program up to the fork, then the fork's steps; only their results are seen.
+void Interpreter::run_child(StepId fork, std::int32_t occurrence) {
+  Expectation childs;
+  Interpreter child(scenario_, dialect_, childs);
+  child.fork_ = fork;
+  child.forks_to_skip_ = occurrence;
+  try {
+    child.run();
+  } catch (const ForkDone&) {
+  }
+  for (const ExpectedStep& seen : childs.steps) {
+    ExpectedStep& expected = trace_.step(seen.result.step);
+    const std::int32_t number = expected.result.occurrence;
+    expected = seen;
+    expected.result.occurrence = number;
+  }
+}
+
+// ---- The end ------------------------------------------------------------------------------------------------------
+
+void Interpreter::report_leaf_grads() {
+  for (std::size_t i = 0; i < leaves_.size(); ++i) {
+    const Tensor& leaf = *leaves_[i];
+    const bool there = leaf.grad && !dropped_[i];
+    expectation_.leaf_grads.push_back(there ? std::optional(to_value(*leaf.grad)) : std::nullopt);
+    expectation_.leaf_grad_known.push_back(!leaf.grad_unknown || dropped_[i]);
+    expectation_.leaf_grad_strides.push_back(there ? leaf.grad->strides : std::nullopt);
+  }
+}
+
+}  // namespace gradcts::oracle

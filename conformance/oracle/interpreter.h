@@ -1,0 +1,194 @@
+// Interpreter: what the steps of a scenario mean, one after the other.
+//
+// Threads of a `parallel` step are run one after the other, in the order in which they are written; what
+// they share must not depend on their order, or the scenario does not say what is right. In the program an
+// error of a step stands in its result and the program goes on; in a script, and inside `try`, it ends the
+// steps around it and travels on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "conformance/oracle/functions.h"
+#include "conformance/oracle/graph.h"
+#include "conformance/oracle/trace.h"
+#include "conformance/spec/spec.h"
+
+namespace gradcts::oracle {
+
+class Pass;
+
+// An error on its way to the step that called.
+struct Thrown {
+  ErrorReport error;
+  std::vector<ErrorCategory> allowed;
+  std::vector<std::string> tokens;
+  const char* clause = nullptr;
+};
+Thrown error_of(ErrorCategory category, const char* clause,
+                std::vector<ErrorCategory> also_allowed = {});
+
+// What is true of the running thread apart from recording, which is Graph's.
+struct Modes {
+  bool recording_known = true;  // false in callbacks where two clauses disagree (CB-4, GRAPH2-2)
+  bool anomaly = false;
+  bool check_nan = true;
+  std::int64_t user_state = 0;
+  StreamId stream = no_id;
+  bool stream_known = true;
+  Device device{DeviceType::sim, 0};
+  HookId saved_hooks = no_id;
+};
+
+// What a running script was given.
+struct Frame {
+  const Gradients* slots = nullptr;
+  const GraphNode* node = nullptr;       // a running custom node
+  const CustomNode* custom = nullptr;
+};
+
+class Interpreter {
+ public:
+  Interpreter(const Scenario& scenario, const Dialect& dialect, Expectation& expectation);
+  void run();
+
+  // ---- For a pass
+  const Scenario& scenario() const { return scenario_; }
+  bool follows(const char* clause, const char* alternative) const {
+    return dialect_.follows(clause, alternative);
+  }
+  Graph& graph() { return graph_; }
+  Trace& trace() { return trace_; }
+  const Modes& modes() const { return modes_; }
+  Tensor* value(ValueId id) const { return values_[static_cast<std::size_t>(id)]; }
+  // Sets the thread-local state that a node sees: a device's thread has its own (STREAM-1, DEV-1).
+  void enter_node(const GraphNode& node);
+
+  // Emits the hook's event and runs its script; what it returns, or nothing.
+  std::optional<Gradients> run_hook(HookId hook, EventKind kind, const Gradients& slots);
+  void run_callback(CallbackId callback);
+  // Makes pack hooks see what nodes save, and unpacks what a node saved before it runs.
+  void unpack_saved(GraphNode& node);
+  void give_values(std::int32_t event, const Gradients& values);
+  // The tensors of a multi-hook, as they were when it was added.
+  const std::vector<Edge>& multi_targets(HookId hook) const {
+    return multi_targets_[static_cast<std::size_t>(hook)];
+  }
+
+  // What happened so far, so that a pass can say later that a part of it is uncertain.
+  std::int32_t step_count() const { return static_cast<std::int32_t>(expectation_.steps.size()); }
+  std::int32_t touched_count() const { return static_cast<std::int32_t>(touched_.size()); }
+  void touch(Tensor* tensor) { touched_.push_back(tensor); }
+  void make_uncertain(std::int32_t first_step, std::int32_t last_step, std::int32_t first_touched,
+                      std::int32_t last_touched);
+
+ private:
+  class Inside;
+  enum class Errors : std::uint8_t { stand, travel };
+
+  // ---- Making things
+  void make_leaf(std::int32_t index);
+  void make_node(NodeId id);
+  Gradients make_custom(NodeId id, const Node& node, const Gradients& inputs);
+  Gradients custom_forward(const Node& node, const Gradients& inputs);
+  Gradients run_custom(NodeId id, GraphNode& node, const Gradients& slots);
+  void refuse_second_derivative(GraphNode& node, const Gradients& slots, Gradients& results);
+  void add_hooks_at_creation(NodeId node, const std::vector<ValueId>& made);
+  bool is_about(const Hook& hook, NodeId node, const std::vector<ValueId>& made) const;
+  void add_hook(HookId id);
+  void remove_hook(HookId id);
+  void add_to(Registrations& list, HookId id);
+  void add_multi_hook(HookId id);
+  Registrations& tensor_hooks_of(Tensor* tensor);
+  GraphNode& node_of(NodeId id);
+  void pack(SavedTensor& saved);
+
+  // ---- Scripts
+  Gradients returns_of(const std::vector<Expression>& returns, const Frame& frame);
+  Tensor* evaluate(const Expression& expression, const Frame& frame);
+  Tensor* combine(const std::vector<Term>& terms, const Frame& frame);
+  Tensor* sum_of(const Gradients& slots);
+  Tensor* times_value(ValueId id, const Frame& frame);
+  void run_script(const Steps& steps, const Frame& frame);
+
+  // ---- Steps
+  void run_steps(const Steps& steps, Errors errors);
+  void run_step(const Step& step, Errors errors);
+  void finish(const Step& step, ExpectedStep& expected);
+  struct Result {
+    std::vector<std::optional<TensorValue>> values;
+    std::vector<bool> known;
+    std::vector<ErrorCategory> may_fail;
+    const char* clause = nullptr;
+  };
+  Result result_;
+
+  void perform(const ForwardStep& step, const Step& whole, Errors errors);
+  void perform(const PassStep& step, const Step& whole, Errors errors);
+  void perform(const SetGradStep& step, const Step& whole, Errors errors);
+  void perform(const ReadStep& step, const Step& whole, Errors errors);
+  void perform(const ChangeStep& step, const Step& whole, Errors errors);
+  void perform(const KeepStep& step, const Step& whole, Errors errors);
+  void perform(const DropStep& step, const Step& whole, Errors errors);
+  void perform(const RequiresGradStep& step, const Step& whole, Errors errors);
+  void perform(const WithStep& step, const Step& whole, Errors errors);
+  void perform(const TryStep& step, const Step& whole, Errors errors);
+  void perform(const ParallelStep& step, const Step& whole, Errors errors);
+  void perform(const RepeatStep& step, const Step& whole, Errors errors);
+  void perform(const BarrierStep& step, const Step& whole, Errors errors);
+  void perform(const LockStep& step, const Step& whole, Errors errors);
+  void perform(const ThrowStep& step, const Step& whole, Errors errors);
+  void perform(const QueueCallbackStep& step, const Step& whole, Errors errors);
+  void perform(const HookStep& step, const Step& whole, Errors errors);
+  void perform(const ObserveStep& step, const Step& whole, Errors errors);
+  void perform(const EngineStep& step, const Step& whole, Errors errors);
+  void perform(const ForkStep& step, const Step& whole, Errors errors);
+  void perform(const StreamStep& step, const Step& whole, Errors errors);
+  Tensor* through(Tensor* tensor, Through way);
+  void report(Tensor* tensor, bool known = true);
+  void set_modes(const WithStep& step);
+  // What is seen, or nothing where the clauses leave it free.
+  std::optional<std::int64_t> observed(const ObserveStep& step);
+
+  void run_child(StepId fork, std::int32_t occurrence);
+  Gradients run_pass(const PassStep& step, StepId id);
+  void note_engine_threads(const PassStep& step);
+  void report_leaf_grads();
+
+  const Scenario& scenario_;
+  const Dialect& dialect_;
+  Expectation& expectation_;
+  Graph graph_;
+  Trace trace_;
+  std::vector<Tensor*> values_;
+  std::vector<Tensor*> leaves_;                       // by leaf, also when dropped
+  std::vector<bool> dropped_;                         // by leaf
+  std::vector<GraphNode*> nodes_;                     // by NodeId: the newest making
+  std::vector<std::int32_t> makings_;                 // by NodeId
+  std::vector<std::vector<Registrations*>> hook_lists_;  // by HookId: where it is registered
+  std::vector<std::vector<Edge>> multi_targets_;         // by HookId
+  std::vector<Tensor*> touched_;                         // whose `.grad` changed, in order
+  std::vector<std::int32_t> forks_seen_;                 // by StepId
+  bool stopped_ = false;
+
+  // ---- The running thread of the program
+  std::int32_t thread_ = 0;
+  std::int32_t threads_ = 1;
+  Modes modes_;
+  struct Running {
+    Pass* pass = nullptr;
+    bool callers_recording = true;
+    Modes callers;
+  };
+  std::vector<Running> passes_;  // outermost first
+  const Frame* frame_ = nullptr;
+
+  // ---- A child process: the program is run again up to the fork, then the fork's steps
+  struct ForkDone {};
+  StepId fork_ = no_id;
+  std::int32_t forks_to_skip_ = 0;
+  bool in_child_ = false;
+  bool has_engine_threads_ = false;
+};
+
+}  // namespace gradcts::oracle

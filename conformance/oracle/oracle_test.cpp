@@ -1,0 +1,579 @@
+// The oracle against what the public reports say is right, worked out by hand.
+#include "conformance/oracle/oracle.h"
+
+#include <gmock/gmock.h>
+
+#include "conformance/oracle/oracle_test_support.h"
+
+namespace gradcts {
+namespace {
+
+using testing::ElementsAre;
+using testing::Optional;
+constexpr double undefined = Told::undefined;
+
+TEST(Roots, B026_ARootThatFeedsTheOtherRunsOnceWithTheSum) {
+  for (const char* roots : {"[{'value': 'y', 'seed': 1}, {'value': 'z', 'seed': 1}]",
+                            "[{'value': 'z', 'seed': 1}, {'value': 'y', 'seed': 1}]"}) {
+    const Told told(
+        "'leaves': [{'name': 'x', 'value': 2}],"
+        "'nodes': [{'name': 'y', 'op': 'mul', 'inputs': ['x', 'x']},"
+        "          {'name': 'z', 'op': 'power', 'inputs': ['y'], 'exponent': 3}],"
+        "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': " +
+        std::string(roots) + "}, {'do': 'read', 'grads': ['x']}]");
+    EXPECT_THAT(told.numbers("read"), ElementsAre(196));
+    EXPECT_EQ(told.runs("y"), 1);
+    EXPECT_EQ(told.runs("accumulate:x"), 1);
+  }
+}
+
+TEST(Roots, B031_RootsThatFeedEachOther) {
+  const Told told(
+      "'leaves': [{'name': 'a', 'value': 1}, {'name': 'b', 'value': 1}],"
+      "'nodes': [{'name': 'c', 'op': 'add', 'inputs': ['a', 'b']},"
+      "          {'name': 'd', 'op': 'add', 'inputs': ['c', 'c']},"
+      "          {'name': 'e', 'op': 'add', 'inputs': ['d', 'd']}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'e', 'seed': 1},"
+      "  {'value': 'c', 'seed': 1}, {'value': 'd', 'seed': 1}]}, {'do': 'read', 'grads': ['a']}]");
+  EXPECT_THAT(told.numbers("read"), ElementsAre(7));
+}
+
+TEST(Roots, OneSlotSeededTwiceAddsTheSeeds) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 2}], 'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 3}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 5}, {'value': 'y', 'seed': 7}]},"
+      "            {'do': 'read', 'grads': ['x']}]");
+  EXPECT_THAT(told.numbers("read"), ElementsAre(36));
+  EXPECT_EQ(told.runs("y"), 1);
+}
+
+TEST(Accumulation, B033_ASecondPassAddsToLeavesOnly) {
+  const Told told(
+      "'leaves': [{'name': 'a', 'value': 3}],"
+      "'nodes': [{'name': 'b', 'op': 'scale', 'inputs': ['a'], 'factor': 2},"
+      "          {'name': 'c', 'op': 'mul', 'inputs': ['b', 'b']}],"
+      "'program': [{'do': 'forward'},"
+      "  {'do': 'backward', 'roots': [{'value': 'c', 'seed': 1}], 'keep': true}, {'do': 'read', 'grads': ['a']},"
+      "  {'do': 'backward', 'roots': [{'value': 'c', 'seed': 1}], 'keep': true}, {'do': 'read', 'grads': ['a']}]");
+  EXPECT_THAT(told.numbers("read", 0), ElementsAre(24));
+  EXPECT_THAT(told.numbers("read", 1), ElementsAre(48));
+}
+
+TEST(Accumulation, B149_TwoLeavesOfOneSum) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 2}, {'name': 'y', 'value': 3}],"
+      "'nodes': [{'name': 'z', 'op': 'add', 'inputs': ['x', 'y']},"
+      "          {'name': 'p', 'op': 'div', 'inputs': ['x', 'z']}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'p', 'seed': 1}]},"
+      "            {'do': 'read', 'grads': ['x', 'y']}]");
+  const auto grads = told.numbers("read");
+  EXPECT_DOUBLE_EQ(grads[0], 3.0 / 25);
+  EXPECT_DOUBLE_EQ(grads[1], -2.0 / 25);
+}
+
+TEST(Accumulation, B150_GradNeverTouchesDotGrad) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 2}],"
+      "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2},"
+      "          {'name': 'z', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]},"
+      "  {'do': 'grad', 'roots': [{'value': 'z', 'seed': 1}], 'inputs': ['x']}, {'do': 'read', 'grads': ['x']}]");
+  EXPECT_THAT(told.numbers("grad"), ElementsAre(2));
+  EXPECT_THAT(told.numbers("read"), ElementsAre(2));
+  EXPECT_EQ(told.runs("accumulate:x"), 1);
+}
+
+TEST(Accumulation, B151_AGradSetByTheUserCounts) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 1, 'grad': 10}],"
+      "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}, {'do': 'read', 'grads': ['x']}]");
+  EXPECT_THAT(told.numbers("read"), ElementsAre(12));
+}
+
+TEST(Accumulation, SparseWithSparseStaysSparseAndAMixIsDense) {
+  const std::string sparse =
+      "{'tensor': {'shape': [3], 'sparse': {'indices': [[0, 2]], 'coalesced': true}, 'values': [1, 5]}}";
+  const std::string dense = "{'tensor': {'shape': [3], 'values': [10, 20, 30]}}";
+  for (const bool mixed : {false, true}) {
+    const Told told(
+        "'leaves': [{'name': 'x', 'value': [1, 1, 1]}],"
+        "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x'], 'backward': {'returns': [" + sparse + "]}},"
+        "          {'name': 'g', 'op': 'custom', 'inputs': ['x'], 'backward': {'returns': [" +
+        (mixed ? dense : sparse) + "]}}],"
+        "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'f', 'seed': [1, 1, 1]},"
+        "  {'value': 'g', 'seed': [1, 1, 1]}]}]");
+    const TensorValue& grad = *told.expectation.leaf_grads[0];
+    EXPECT_EQ(grad.layout, mixed ? Layout::strided : Layout::sparse);
+    if (mixed) {
+      EXPECT_THAT(grad.values, ElementsAre(11, 20, 35));
+    } else {
+      EXPECT_THAT(grad.values, ElementsAre(2, 10));
+    }
+  }
+}
+
+const std::string mid_graph =
+    "'leaves': [{'name': 'x', 'value': 5}],"
+    "'nodes': [{'name': 'mid', 'op': 'mul', 'inputs': ['x', 'x']},"
+    "          {'name': 'out', 'op': 'scale', 'inputs': ['mid'], 'factor': 3}],";
+
+TEST(Pruning, B118_WhatIsOnlyCapturedIsNeitherRunNorReleased) {
+  const Told told(mid_graph +
+                  "'program': [{'do': 'forward'},"
+                  "  {'do': 'grad', 'roots': [{'value': 'out', 'seed': 1}], 'inputs': ['mid']},"
+                  "  {'do': 'backward', 'roots': [{'value': 'mid', 'seed': 1}]}, {'do': 'read', 'grads': ['x']}]");
+  EXPECT_THAT(told.numbers("grad"), ElementsAre(3));
+  EXPECT_THAT(told.numbers("read"), ElementsAre(10));
+  EXPECT_EQ(told.runs("mid"), 1);
+}
+
+TEST(Pruning, B119_BackwardIntoANonLeafRunsItsNodeAsTheDialectSays) {
+  const std::string body = mid_graph +
+                           "'program': [{'do': 'forward'},"
+                           "  {'do': 'backward', 'roots': [{'value': 'out', 'seed': 2}], 'inputs': ['mid']},"
+                           "  {'do': 'read', 'grads': ['mid', 'x']}]";
+  for (const char* choice : {"run", "not-run"}) {
+    const Told told(scenario_of(body), make_dialect("reference", {{"PRUNE-5", choice}}));
+    EXPECT_THAT(told.numbers("read"), ElementsAre(6, undefined));
+    EXPECT_EQ(told.runs("mid"), choice == std::string("run") ? 1 : 0);
+    EXPECT_EQ(told.runs("accumulate:x"), 0);
+  }
+}
+
+TEST(Pruning, B124_InputsThatFollowOneAnotherOnAPath) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 1}],"
+      "'nodes': [{'name': 'o2', 'op': 'scale', 'inputs': ['x'], 'factor': 2},"
+      "          {'name': 'o3', 'op': 'scale', 'inputs': ['o2'], 'factor': 3},"
+      "          {'name': 'o4', 'op': 'scale', 'inputs': ['o3'], 'factor': 5}],"
+      "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'o4', 'seed': 1}], 'inputs': ['o2', 'o3', 'o2']}]");
+  EXPECT_THAT(told.numbers("grad"), ElementsAre(15, 5, 15));
+  EXPECT_EQ(told.runs("o3"), 1);
+  EXPECT_EQ(told.runs("o2"), 0);
+}
+
+TEST(Pruning, B128_B130_AnUnusedInputIsAnErrorUndefinedOrZeros) {
+  const std::string graph =
+      "'leaves': [{'name': 'x', 'value': 2}, {'name': 'u', 'value': [7, 7]}],"
+      "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
+      "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'y', 'seed': 3}], 'inputs': ['x', 'u']";
+  EXPECT_THAT(Told(graph + "}]").error("grad"), Optional(ErrorCategory::unused_input));
+  EXPECT_THAT(Told(graph + ", 'allow_unused': true}]").numbers("grad"), ElementsAre(6, undefined));
+  EXPECT_THAT(Told(graph + ", 'allow_unused': true, 'materialise': true}]").numbers("grad"),
+              ElementsAre(6, 0, 0));
+}
+
+TEST(Pruning, M4_AnEmptyListOfInputsIsAnError) {
+  const Told told(mid_graph +
+                  "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'out', 'seed': 2}], 'inputs': []}]");
+  EXPECT_THAT(told.error("backward"), Optional(ErrorCategory::invalid_argument));
+}
+
+TEST(Pruning, B146_BackwardAddsIntoANonLeafInEachPass) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 3}],"
+      "'nodes': [{'name': 'h', 'op': 'scale', 'inputs': ['x'], 'factor': 2},"
+      "          {'name': 'y', 'op': 'mul', 'inputs': ['h', 'h']}],"
+      "'program': [{'do': 'forward'}, {'do': 'repeat', 'times': 2, 'steps': ["
+      "  {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}], 'inputs': ['h'], 'keep': true},"
+      "  {'do': 'read', 'grads': ['h', 'x']}]}]");
+  EXPECT_THAT(told.numbers("read", 0), ElementsAre(12, undefined));
+  EXPECT_THAT(told.numbers("read", 1), ElementsAre(24, undefined));
+}
+
+TEST(Pruning, ANodeIsAskedForWhatIsNeededInThisPass) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 3}, {'name': 'w', 'value': 4}],"
+      "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x', 'w'], 'backward': {'steps': [{'do': 'observe', 'what': 'needed'}]}}],"
+      "'program': [{'do': 'forward'},"
+      "  {'do': 'grad', 'roots': [{'value': 'f', 'seed': 1}], 'inputs': ['x'], 'keep': true},"
+      "  {'do': 'grad', 'roots': [{'value': 'f', 'seed': 1}], 'inputs': ['w'], 'keep': true},"
+      "  {'do': 'backward', 'roots': [{'value': 'f', 'seed': 1}]}]");
+  std::vector<std::int64_t> seen;
+  for (const ExpectedEvent& event : told.expectation.events) {
+    if (event.event.kind == EventKind::observe) seen.push_back(event.event.number);
+  }
+  EXPECT_THAT(seen, ElementsAre(1, 2, 3));
+}
+
+const std::string hooked_graph =
+    "'leaves': [{'name': 'x', 'value': 5}],"
+    "'nodes': [{'name': 'mid', 'op': 'scale', 'inputs': ['x'], 'factor': 2},"
+    "          {'name': 'out', 'op': 'scale', 'inputs': ['mid'], 'factor': 3}],"
+    "'hooks': [{'name': 'post', 'kind': 'node_post', 'on': 'mid'},"
+    "          {'name': 'pre', 'kind': 'node_pre', 'on': 'mid'},"
+    "          {'name': 'retain', 'kind': 'retain_grad', 'on': 'mid'},"
+    "          {'name': 'first', 'kind': 'tensor', 'on': 'mid', 'returns': [10]},"
+    "          {'name': 'second', 'kind': 'tensor', 'on': 'mid'}],";
+
+TEST(Hooks, B041_OrderAtANode) {
+  const Told told(hooked_graph +
+                  "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'out', 'seed': 1}]},"
+                  "            {'do': 'read', 'grads': ['x', 'mid']}]");
+  EXPECT_THAT(told.numbers("read"), ElementsAre(60, 30));
+  EXPECT_EQ(told.given("first"), 3);
+  EXPECT_EQ(told.given("second"), 30);
+  EXPECT_EQ(told.given("pre"), 30);
+  EXPECT_EQ(told.given("post"), 60);
+  EXPECT_TRUE(told.ordered("first", "second"));
+  EXPECT_TRUE(told.ordered("second", "pre"));
+  EXPECT_TRUE(told.ordered("second", "enter mid"));
+  EXPECT_TRUE(told.ordered("pre", "post"));
+  EXPECT_TRUE(told.ordered("exit out", "first"));
+  EXPECT_TRUE(told.ordered("post", "enter accumulate:x"));
+  EXPECT_FALSE(told.ordered("enter mid", "pre")) << "built-in nodes are traced by the engine's own hooks";
+}
+
+TEST(Hooks, B041_WhereANodeIsOnlyCapturedTensorHooksAloneRun) {
+  const std::string body = hooked_graph +
+                           "'program': [{'do': 'forward'},"
+                           "  {'do': 'grad', 'roots': [{'value': 'out', 'seed': 1}], 'inputs': ['mid']}]";
+  const Told modern(body);
+  EXPECT_THAT(modern.numbers("grad"), ElementsAre(30));
+  EXPECT_THAT(modern.happenings(),
+              ElementsAre("begin", "enter out", "exit out", "first", "second", "end"));
+  const Told older(scenario_of(body), make_dialect("reference", {{"HOOK-1", "capture-first"}}));
+  EXPECT_THAT(older.numbers("grad"), ElementsAre(3));
+  EXPECT_THAT(older.happenings(), ElementsAre("begin", "enter out", "exit out", "end"));
+}
+
+TEST(Hooks, B042_AfterAnInPlaceChangeHooksStayAndRetainGradFollows) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 5}],"
+      "'nodes': [{'name': 'a', 'op': 'clone', 'inputs': ['x']},"
+      "          {'name': 'a2', 'op': 'scale_', 'inputs': ['a'], 'factor': 2},"
+      "          {'name': 'b', 'op': 'clone', 'inputs': ['a2']}],"
+      "'hooks': [{'name': 'h1', 'kind': 'tensor', 'on': 'a'}, {'name': 'r', 'kind': 'retain_grad', 'on': 'a'},"
+      "          {'name': 'h2', 'kind': 'tensor', 'on': 'a2'}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'b', 'seed': 1}]},"
+      "            {'do': 'read', 'grads': ['a', 'x']}]");
+  EXPECT_EQ(told.given("h1"), 2);
+  EXPECT_EQ(told.given("h2"), 1);
+  EXPECT_THAT(told.numbers("read"), ElementsAre(1, 2));
+}
+
+TEST(Hooks, B043_AnUndefinedGradientIsPassedAsUndefined) {
+  const Told told(
+      "'leaves': [{'name': 'a', 'value': [1, 2]}],"
+      "'nodes': [{'name': 'u', 'op': 'unbind', 'inputs': ['a'], 'outputs': ['a0', 'a1'], 'dim': 0}],"
+      "'hooks': [{'name': 'h', 'kind': 'tensor', 'on': 'a0'}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'a1', 'seed': 4}]}, {'do': 'read', 'grads': ['a']}]");
+  EXPECT_EQ(told.given("h"), undefined);
+  EXPECT_THAT(told.numbers("read"), ElementsAre(0, 4));
+}
+
+TEST(Hooks, B050_AHookOverSeveralTensorsFiresOnceWithThoseThatTakePart) {
+  const Told told(
+      "'leaves': [{'name': 'a', 'value': 1}, {'name': 'b', 'value': 1}, {'name': 'c', 'value': 1}],"
+      "'nodes': [{'name': 'y', 'op': 'add', 'inputs': ['a', 'b']}],"
+      "'hooks': [{'name': 'm', 'kind': 'multi', 'on': ['a', 'b', 'c']}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 3}]}]");
+  EXPECT_EQ(told.given("m", 0), 3);
+  EXPECT_EQ(told.given("m", 1), 3);
+  EXPECT_EQ(told.given("m", 2), undefined);
+  EXPECT_THAT(told.happenings(), testing::Contains("m").Times(1));
+}
+
+TEST(Hooks, B053_OrderAtALeaf) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 1}],"
+      "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
+      "'hooks': [{'name': 'q', 'kind': 'node_post', 'on': 'accumulate:x'},"
+      "          {'name': 'a1', 'kind': 'post_accumulate', 'on': 'x', 'steps': [{'do': 'read', 'grads': ['x']}]},"
+      "          {'name': 'a2', 'kind': 'post_accumulate', 'on': 'x', 'steps': [{'do': 'set_grad', 'leaf': 'x', 'grad': null}]},"
+      "          {'name': 't', 'kind': 'tensor', 'on': 'x'}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 3}]}]");
+  EXPECT_TRUE(told.ordered("t", "a1"));
+  EXPECT_TRUE(told.ordered("a1", "a2"));
+  EXPECT_TRUE(told.ordered("a2", "q"));
+  EXPECT_THAT(told.numbers("read"), ElementsAre(6));
+  EXPECT_EQ(told.expectation.leaf_grads[0], std::nullopt);
+}
+
+TEST(Hooks, M3_ACaptureHookChangesWhatIsCapturedAlone) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 1}],"
+      "'nodes': [{'name': 'mid', 'op': 'scale', 'inputs': ['x'], 'factor': 5},"
+      "          {'name': 'out', 'op': 'scale', 'inputs': ['mid'], 'factor': 3}],"
+      "'hooks': [{'name': 'c', 'kind': 'capture', 'returns': [2]}],"
+      "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'out', 'seed': 1}], 'inputs': ['mid', 'x'],"
+      "             'capture_hooks': [{'input': 0, 'hook': 'c'}]}]");
+  EXPECT_THAT(told.numbers("grad"), ElementsAre(6, 15));
+  EXPECT_EQ(told.given("c"), 3);
+}
+
+TEST(Hooks, AWrongNumberOfResultsIsAnError) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 1}],"
+      "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
+      "'hooks': [{'name': 'h', 'kind': 'tensor', 'on': 'y', 'returns': []}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 3}]}]");
+  EXPECT_THAT(told.error("backward"), Optional(ErrorCategory::hook_result));
+  EXPECT_EQ(told.runs("y"), 0);
+}
+
+// One custom node whose backward returns what is asked for, to a leaf of three float32 numbers.
+std::string returning(const std::string& expression, const std::string& more = "") {
+  return more +
+         "'leaves': [{'name': 'x', 'value': {'type': 'float32', 'shape': [3], 'values': [1, 2, 3]}}],"
+         "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x'], 'backward': {'returns': [" +
+         expression +
+         "]}}],"
+         "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'f', 'seed':"
+         " {'type': 'float32', 'shape': [3], 'values': [1, 1, 1]}}]}, {'do': 'read', 'grads': ['x']}]";
+}
+
+TEST(Validation, B131_ShapesTypesDevicesAndCounts) {
+  const Told summed(returning("{'tensor': {'type': 'float32', 'shape': [2, 3], 'values': [1, 2, 3, 4, 5, 6]}}"));
+  EXPECT_THAT(summed.numbers("read"), ElementsAre(5, 7, 9));
+  const Told cast(returning("{'tensor': [1, 2, 3]}"));
+  EXPECT_EQ(cast.step("read").result.values[0]->type, ScalarType::float32);
+  EXPECT_THAT(Told(returning("{'tensor': {'type': 'float32', 'shape': [1], 'values': [1]}}")).error("backward"),
+              Optional(ErrorCategory::gradient_shape));
+  EXPECT_THAT(Told(returning("{'tensor': {'type': 'float32', 'shape': [4], 'values': [1, 2, 3, 4]}}")).error("backward"),
+              Optional(ErrorCategory::gradient_shape));
+  EXPECT_THAT(Told(returning("{'tensor': {'type': 'float32', 'device': 'sim:0', 'shape': [3], 'values': [1, 2, 3]}}"))
+                  .error("backward"),
+              Optional(ErrorCategory::gradient_device));
+  EXPECT_THAT(Told(returning("1, 1")).error("backward"), Optional(ErrorCategory::gradient_count));
+  EXPECT_THAT(Told(returning("")).error("backward"), Optional(ErrorCategory::gradient_count));
+}
+
+TEST(Validation, B133_StrictEveryDifferenceIsAnError) {
+  const std::string wide = "{'tensor': {'type': 'float32', 'shape': [5, 3], 'fill': 2}}";
+  EXPECT_THAT(Told(returning(wide)).numbers("read"), ElementsAre(10, 10, 10));
+  EXPECT_THAT(Told(returning(wide, "'configuration': {'strict_validation': true},")).error("backward"),
+              Optional(ErrorCategory::gradient_shape));
+}
+
+TEST(Validation, B134_AComplexGradientForARealInput) {
+  const std::string body =
+      returning("{'tensor': {'type': 'complex64', 'shape': [3], 'values': [[1, 9], [2, 9], [3, 9]]}}");
+  EXPECT_THAT(Told(body).error("backward"), Optional(ErrorCategory::gradient_type));
+  const Told real(scenario_of(body), make_dialect("reference", {{"VAL-3", "real-part"}}));
+  EXPECT_THAT(real.numbers("read"), ElementsAre(1, 2, 3));
+}
+
+TEST(Validation, B127_UndefinedPassesUncheckedAndMaterialisedIsZeros) {
+  EXPECT_THAT(Told(returning("null")).numbers("read"), ElementsAre(undefined));
+  for (const bool materialise : {false, true}) {
+    const Told told(
+        "'leaves': [{'name': 'x', 'value': [1, 2]}],"
+        "'nodes': [{'name': 's', 'op': 'custom', 'inputs': ['x'], 'outputs': ['o1', 'o2'], 'materialise': " +
+        std::string(materialise ? "true" : "false") +
+        ", 'backward': {'returns': [{'terms': [{'slot': 0}, {'slot': 1, 'factor': 3}]}]}}],"
+        "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'o1', 'seed': [4, 5]}]}, {'do': 'read', 'grads': ['x']}]");
+    EXPECT_EQ(told.given("enter s", 1), materialise ? 0 : undefined);
+    EXPECT_THAT(told.numbers("read"), ElementsAre(4, 5));
+  }
+}
+
+TEST(Errors, AfterAnErrorNoFurtherNodeStarts) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 1}, {'name': 'w', 'value': 1}],"
+      "'nodes': [{'name': 'good', 'op': 'scale', 'inputs': ['x'], 'factor': 2},"
+      "          {'name': 'bad', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': [{'do': 'throw', 'token': 'boom'}]}},"
+      "          {'name': 'first', 'op': 'scale', 'inputs': ['w'], 'factor': 7},"
+      "          {'name': 'sum', 'op': 'add', 'inputs': ['good', 'bad']},"
+      "          {'name': 'all', 'op': 'add', 'inputs': ['sum', 'first']}],"
+      "'callbacks': [{'name': 'c'}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'all', 'seed': 1}]},"
+      "            {'do': 'read', 'grads': ['x', 'w']}]");
+  EXPECT_THAT(told.error("backward"), Optional(ErrorCategory::user));
+  EXPECT_EQ(told.step("backward").result.error->token, "boom");
+  EXPECT_EQ(told.runs("good"), 0);
+  // 'first' was made after 'bad' and before 'sum', so it runs before 'bad', and its leaf as well.
+  EXPECT_THAT(told.numbers("read"), ElementsAre(undefined, 7));
+}
+
+TEST(Errors, OnSeveralQueuesOnlyWhatTheFailingNodeWaitsForIsCertain) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 1}, {'name': 'w', 'value': {'device': 'sim:0', 'shape': [], 'values': [1]}}],"
+      "'nodes': [{'name': 'bad', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': [{'do': 'throw', 'token': 'boom'}]}},"
+      "          {'name': 'far', 'op': 'scale', 'inputs': ['w'], 'factor': 2},"
+      "          {'name': 'near', 'op': 'to_device', 'inputs': ['far'], 'device': 'cpu'},"
+      "          {'name': 'sum', 'op': 'add', 'inputs': ['bad', 'near']}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'sum', 'seed': 1}]}]");
+  EXPECT_EQ(told.runs("sum"), 1);
+  EXPECT_EQ(told.runs("bad"), 1);
+  EXPECT_EQ(told.runs("far"), 0);
+  EXPECT_THAT(told.happenings(), testing::Contains("enter far"));
+  EXPECT_FALSE(told.expectation.leaf_grad_known[1]);
+}
+
+TEST(Keeping, KEEP1_OnlyReleasedNodesThatNeedSavedTensorsFail) {
+  const auto twice = [](const std::string& op) {
+    return "'leaves': [{'name': 'x', 'value': 2}], 'nodes': [" + op +
+           "], 'program': [{'do': 'forward'}, {'do': 'repeat', 'times': 2, 'steps': ["
+           "{'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}]}, {'do': 'read', 'grads': ['x']}]";
+  };
+  const Told mul(twice("{'name': 'y', 'op': 'mul', 'inputs': ['x', 'x']}"));
+  EXPECT_EQ(mul.error("backward", 0), std::nullopt);
+  EXPECT_THAT(mul.error("backward", 1), Optional(ErrorCategory::graph_released));
+  EXPECT_THAT(mul.numbers("read"), ElementsAre(4));
+  const Told add(twice("{'name': 'y', 'op': 'add', 'inputs': ['x', 'x']}"));
+  EXPECT_EQ(add.error("backward", 1), std::nullopt);
+  EXPECT_THAT(add.numbers("read"), ElementsAre(4));
+  const Told custom(twice("{'name': 'y', 'op': 'custom', 'inputs': ['x'], 'saves': ['x']}"));
+  EXPECT_THAT(custom.error("backward", 1), Optional(ErrorCategory::graph_released));
+}
+
+TEST(Keeping, M6_AChangeOfASavedTensorIsSeenThroughSharedCounters) {
+  for (const char* through : {"handle", "view", "detached", "data"}) {
+    const Told told(
+        "'leaves': [{'name': 'x', 'value': 2}], 'nodes': [{'name': 'y', 'op': 'mul', 'inputs': ['x', 'x']}],"
+        "'program': [{'do': 'forward'}, {'do': 'change', 'value': 'x', 'add': 5, 'through': '" +
+        std::string(through) +
+        "'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}, {'do': 'read', 'grads': ['x']}]");
+    if (through == std::string("data")) {
+      EXPECT_THAT(told.numbers("read"), ElementsAre(14));
+    } else {
+      EXPECT_THAT(told.error("backward"), Optional(ErrorCategory::saved_modified));
+    }
+  }
+}
+
+TEST(InPlace, ALeafThatRequiresGradIsRefusedUnlessNothingIsRecorded) {
+  const std::string body =
+      "'leaves': [{'name': 'x', 'value': 2}], 'nodes': [{'name': 'y', 'op': 'scale_', 'inputs': ['x'], 'factor': 3}],";
+  EXPECT_THAT(Told(body + "'program': [{'do': 'forward'}]").error("forward"), Optional(ErrorCategory::in_place));
+  const Told quiet(body +
+                   "'program': [{'do': 'with', 'recording': false, 'steps': [{'do': 'forward', 'nodes': ['y']}]}, {'do': 'read', 'values': ['x']}]");
+  EXPECT_THAT(quiet.numbers("read"), ElementsAre(6));
+}
+
+TEST(InPlace, AChangeOfAViewShowsInItsBase) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': [1, 2, 3]}],"
+      "'nodes': [{'name': 'base', 'op': 'scale', 'inputs': ['x'], 'factor': 1},"
+      "          {'name': 'v', 'op': 'select', 'inputs': ['base'], 'dim': 0, 'index': 1},"
+      "          {'name': 'other', 'op': 'slice', 'inputs': ['base'], 'dim': 0, 'start': 1, 'end': 3},"
+      "          {'name': 'v2', 'op': 'scale_', 'inputs': ['v'], 'factor': 10},"
+      "          {'name': 'twice', 'op': 'scale', 'inputs': ['other'], 'factor': 2},"
+      "          {'name': 'total', 'op': 'sum', 'inputs': ['base']},"
+      "          {'name': 'part', 'op': 'sum', 'inputs': ['twice']}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'total', 'seed': 1}, {'value': 'part', 'seed': 1}]},"
+      "            {'do': 'read', 'values': ['base', 'other'], 'grads': ['x']}]");
+  EXPECT_THAT(told.numbers("read"), ElementsAre(1, 20, 3, 20, 3, 1, 30, 3));
+}
+
+TEST(Order, LeavesRunBeforeOrdinaryNodesAndNewerNodesBeforeOlder) {
+  const Told told(
+      "'leaves': [{'name': 'a', 'value': 1}, {'name': 'b', 'value': 1}],"
+      "'nodes': [{'name': 'old', 'op': 'scale', 'inputs': ['a'], 'factor': 2},"
+      "          {'name': 'new', 'op': 'scale', 'inputs': ['b'], 'factor': 2},"
+      "          {'name': 'sum', 'op': 'add', 'inputs': ['old', 'new']}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'sum', 'seed': 1}]}]");
+  EXPECT_THAT(told.happenings(),
+              ElementsAre("begin", "enter sum", "exit sum", "enter new", "exit new", "enter accumulate:b",
+                          "exit accumulate:b", "enter old", "exit old", "enter accumulate:a",
+                          "exit accumulate:a", "end"));
+  EXPECT_TRUE(told.ordered("exit accumulate:b", "enter old"));
+  EXPECT_TRUE(told.ordered("exit new", "enter old"));
+}
+
+TEST(Order, AccumulatorsThatAreReadyTogetherAreFree) {
+  const Told told(
+      "'leaves': [{'name': 'a', 'value': 1}, {'name': 'b', 'value': 1}],"
+      "'nodes': [{'name': 'sum', 'op': 'add', 'inputs': ['a', 'b']}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'sum', 'seed': 1}]}]");
+  EXPECT_FALSE(told.ordered("exit accumulate:a", "enter accumulate:b"));
+  EXPECT_FALSE(told.ordered("exit accumulate:b", "enter accumulate:a"));
+  EXPECT_TRUE(told.ordered("exit accumulate:a", "end"));
+}
+
+TEST(Nesting, ANestedPassLiesInsideItsNode) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 2}, {'name': 'w', 'value': 2}],"
+      "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': ["
+      "            {'do': 'with', 'recording': true, 'steps': [{'do': 'forward', 'nodes': ['inner']}]},"
+      "            {'do': 'backward', 'roots': [{'value': 'inner', 'seed': 1}]},"
+      "            {'do': 'observe', 'what': 'depth'}]}},"
+      "          {'name': 'inner', 'op': 'mul', 'inputs': ['w', 'w']}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'f', 'seed': 3}]},"
+      "            {'do': 'read', 'grads': ['w', 'x']}]");
+  EXPECT_THAT(told.numbers("read"), ElementsAre(4, 3));
+  EXPECT_THAT(told.happenings(),
+              ElementsAre("begin", "enter f", "begin", "enter inner", "exit inner", "enter accumulate:w",
+                          "exit accumulate:w", "end", "observe", "exit f", "enter accumulate:x",
+                          "exit accumulate:x", "end"));
+  EXPECT_TRUE(told.ordered("enter f", "enter inner"));
+  EXPECT_TRUE(told.ordered("exit accumulate:w", "exit f"));
+}
+
+TEST(Callbacks, RunAtTheEndOfTheInnermostPassInOrder) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 2}],"
+      "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': ["
+      "            {'do': 'queue_callback', 'callback': 'outer'}, {'do': 'queue_callback', 'callback': 'last'},"
+      "            {'do': 'with', 'recording': true, 'steps': [{'do': 'forward', 'nodes': ['g']}]},"
+      "            {'do': 'backward', 'roots': [{'value': 'g', 'seed': 1}]}]}},"
+      "          {'name': 'g', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': [{'do': 'queue_callback', 'callback': 'inner'}]}}],"
+      "'callbacks': [{'name': 'outer', 'steps': [{'do': 'queue_callback', 'callback': 'added'}]}, {'name': 'last'},"
+      "              {'name': 'inner'}, {'name': 'added'}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'f', 'seed': 3}]}]");
+  EXPECT_TRUE(told.ordered("inner", "exit f"));
+  EXPECT_TRUE(told.ordered("exit accumulate:x", "outer"));
+  EXPECT_TRUE(told.ordered("outer", "last"));
+  EXPECT_TRUE(told.ordered("last", "added"));
+}
+
+TEST(Callbacks, QueuedOutsideAPassIsAnError) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 2}], 'callbacks': [{'name': 'c'}],"
+      "'program': [{'do': 'queue_callback', 'callback': 'c'}]");
+  EXPECT_THAT(told.error("queue_callback"), Optional(ErrorCategory::outside_pass));
+}
+
+TEST(Anomaly, ANaNIsAnErrorOnlyWhileCheckingIsOn) {
+  const std::string graph =
+      "'leaves': [{'name': 'x', 'value': 2}],"
+      "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x'], 'backward': {'returns': [{'tensor': 'nan'}]}}],"
+      "'program': [{'do': 'forward'}, {'do': 'with', 'anomaly': true, 'check_nan': CHECK, 'steps': ["
+      "  {'do': 'backward', 'roots': [{'value': 'f', 'seed': 3}]}]}]";
+  const auto with_check = [&](const std::string& value) {
+    std::string body = graph;
+    body.replace(body.find("CHECK"), 5, value);
+    body.replace(body.find("'nan'"), 5, "{'shape': [], 'values': ['nan']}");
+    return body;
+  };
+  EXPECT_THAT(Told(with_check("true")).error("backward"), Optional(ErrorCategory::nan_gradient));
+  EXPECT_EQ(Told(with_check("false")).error("backward"), std::nullopt);
+}
+
+TEST(Threads, LeavesSharedByThreadsSumUpAndTheirEventsMatchInAnyOrder) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 2}],"
+      "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}, {'name': 'z', 'op': 'scale', 'inputs': ['x'], 'factor': 3}],"
+      "'program': [{'do': 'forward'}, {'do': 'parallel', 'threads': ["
+      "  {'name': 'a', 'steps': [{'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}]},"
+      "  {'name': 'b', 'steps': [{'do': 'backward', 'roots': [{'value': 'z', 'seed': 1}]}]}]},"
+      "  {'do': 'read', 'grads': ['x']}]");
+  EXPECT_THAT(told.numbers("read"), ElementsAre(5));
+  for (const ExpectedEvent& event : told.expectation.events) {
+    EXPECT_EQ(event.any_order, told.name_of(event.event).find("accumulate") != std::string::npos);
+  }
+  EXPECT_FALSE(told.ordered("exit y", "enter z"));
+}
+
+TEST(Fork, AChildStartsFromTheParentsStateAndLeavesItAlone) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 2}],"
+      "'nodes': [{'name': 'y', 'op': 'mul', 'inputs': ['x', 'x']}],"
+      "'program': [{'do': 'forward'}, {'do': 'fork', 'steps': ["
+      "    {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}, {'do': 'read', 'grads': ['x']}]},"
+      "  {'do': 'backward', 'roots': [{'value': 'y', 'seed': 3}]}, {'do': 'read', 'grads': ['x']}]");
+  EXPECT_THAT(told.numbers("read", 0), ElementsAre(4));
+  EXPECT_THAT(told.numbers("read", 1), ElementsAre(12));
+}
+
+TEST(CannotTell, NeverGuesses) {
+  const Scenario scenario = scenario_of(
+      "'leaves': [{'name': 'x', 'value': 1}],"
+      "'nodes': [{'name': 'y', 'op': 'cast', 'inputs': ['x'], 'type': 'float64'}], 'program': [{'do': 'forward'}]");
+  EXPECT_NE(expect(scenario, make_dialect("reference")).cannot_tell, "");
+}
+
+}  // namespace
+}  // namespace gradcts

@@ -1,0 +1,736 @@
+#include "conformance/oracle/pass.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gradcts::oracle {
+
+namespace {
+
+// Points that pass through a node without events are kept to this many; the rest of the order is then not
+// written down.
+constexpr std::size_t most_points_passed_on = 64;
+
+bool has_nan(const Tensor& tensor) {
+  const Array array = elements_of(tensor);
+  return std::any_of(array.values.begin(), array.values.end(), [](Number v) { return v != v; });
+}
+
+bool dense_without_overlap(const Shape& shape, const Shape& strides) {
+  Elements places = *strided_map(shape, strides);
+  std::sort(places.begin(), places.end());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (places[i] != static_cast<std::int32_t>(i)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Pass::Pass(Interpreter& interpreter, const PassStep& step)
+    : in_(interpreter), graph_(interpreter.graph()), trace_(interpreter.trace()), step_(step) {
+  begin_ = trace_.cursor;
+}
+
+Gradients Pass::run() {
+  check_arguments();
+  reach();
+  choose();
+  find_queues();
+  deliver_seeds();
+  serve();
+  if (!failures_.empty()) fail_unordered();
+  trace_.cursor = all_.empty() ? begin_ : all_;
+  run_callbacks();
+  return results();
+}
+
+// ---- Setting up -----------------------------------------------------------------------------------------
+
+void Pass::check_arguments() const {
+  for (const Root& root : step_.roots) {
+    const Tensor* tensor = in_.value(root.value);
+    if (!tensor || !Graph::tracked(*tensor)) {
+      throw error_of(ErrorCategory::invalid_argument, "ROOT-1");
+    }
+  }
+  if (!step_.inputs) return;
+  if (step_.inputs->empty()) throw error_of(ErrorCategory::invalid_argument, "PRUNE-5");
+  for (ValueId input : *step_.inputs) {
+    const Tensor* tensor = in_.value(input);
+    if (tensor && Graph::tracked(*tensor)) continue;
+    if (step_.allow_unused || step_.materialise) throw CannotTell("an input that needs no gradient");
+    throw error_of(ErrorCategory::invalid_argument, "PRUNE-4", {ErrorCategory::unused_input});
+  }
+}
+
+std::int32_t Pass::entry_of(GraphNode* node) {
+  const auto [place, added] = index_.try_emplace(node, static_cast<std::int32_t>(entries_.size()));
+  if (added) {
+    Entry& entry = entries_.emplace_back();
+    entry.node = node;
+    entry.slots.resize(node->slots.size(), nullptr);
+  }
+  return place->second;
+}
+
+// TOPO-2: a node waits for one delivery an edge, and one a root.
+void Pass::reach() {
+  for (const Root& root : step_.roots) {
+    const Edge edge = graph_.edge_of(*in_.value(root.value));
+    ++entries_[static_cast<std::size_t>(entry_of(edge.node))].waits_for;
+  }
+  for (std::size_t next = 0; next < entries_.size(); ++next) {
+    const GraphNode& node = *entries_[next].node;
+    for (const Edge& edge : node.edges) {
+      if (edge.node) ++entries_[static_cast<std::size_t>(entry_of(edge.node))].waits_for;
+    }
+  }
+}
+
+void Pass::choose() {
+  if (!step_.inputs) {
+    for (Entry& entry : entries_) entry.runs = entry.accumulates = true;
+    return;
+  }
+  for (ValueId input : *step_.inputs) {
+    request(static_cast<std::int32_t>(requested_.size()), in_.value(input));
+  }
+  captured_.resize(requested_.size(), nullptr);
+  spread_need();
+  if (step_.kind != PassStep::Kind::backward || !in_.follows("PRUNE-5", "run")) return;
+  for (Entry& entry : entries_) entry.runs |= !entry.captures.empty();
+}
+
+// A leaf among the inputs of a backward is simply run; everything else is captured where it arrives.
+void Pass::request(std::int32_t index, Tensor* input) {
+  const bool again = std::find(requested_.begin(), requested_.end(), input) != requested_.end();
+  requested_.push_back(input);
+  const Edge edge = graph_.edge_of(*input);
+  const auto place = index_.find(edge.node);
+  if (place == index_.end()) return;
+  Entry& entry = entries_[static_cast<std::size_t>(place->second)];
+  if (step_.kind == PassStep::Kind::grad) {
+    entry.captures.push_back({index, edge.slot});
+  } else if (edge.node->leaf) {
+    entry.runs = entry.accumulates = true;
+  } else if (!again) {
+    entry.captures.push_back({index, edge.slot});
+  }
+}
+
+// PRUNE-2: a node must run when something below it is run or captured. Takes the nodes in an order in which
+// each comes after all that point to it, and goes through them backwards.
+void Pass::spread_need() {
+  std::vector<std::int32_t> waits;
+  for (const Entry& entry : entries_) waits.push_back(entry.waits_for);
+  for (const Root& root : step_.roots) {
+    --waits[static_cast<std::size_t>(index_.at(graph_.edge_of(*in_.value(root.value)).node))];
+  }
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    if (waits[i] == 0) order.push_back(i);
+  }
+  for (std::size_t next = 0; next < order.size(); ++next) {
+    for (const Edge& edge : entries_[order[next]].node->edges) {
+      if (!edge.node) continue;
+      const auto target = static_cast<std::size_t>(index_.at(edge.node));
+      if (--waits[target] == 0) order.push_back(target);
+    }
+  }
+  for (auto i = order.rbegin(); i != order.rend(); ++i) {
+    for (const Edge& edge : entries_[*i].node->edges) {
+      if (edge.node && entries_[static_cast<std::size_t>(index_.at(edge.node))].is_visited()) {
+        entries_[*i].runs = true;
+      }
+    }
+  }
+}
+
+void Pass::find_queues() {
+  const GraphNode* first = nullptr;
+  for (const Entry& entry : entries_) {
+    if (!entry.is_visited()) continue;
+    for (const Slot& slot : entry.node->slots) {
+      one_queue_ = one_queue_ && slot.device.type == DeviceType::cpu;
+    }
+    if (entry.node->leaf) continue;
+    if (!first) first = entry.node;
+    one_maker_ = one_maker_ && first->thread == entry.node->thread;
+  }
+}
+
+// ROOT-4: all seeds are validated before anything runs; the error names the root.
+void Pass::deliver_seeds() {
+  Gradients seeds;
+  for (const Root& root : step_.roots) {
+    Tensor* seed = nullptr;
+    if (root.seed.constant) {
+      seed = graph_.make(*root.seed.constant);
+    } else if (root.seed.value != no_id) {
+      seed = in_.value(root.seed.value);
+    }
+    const Edge edge = graph_.edge_of(*in_.value(root.value));
+    seeds.push_back(validated(seed, edge.node->slots[static_cast<std::size_t>(edge.slot)]));
+  }
+  for (std::size_t i = 0; i < seeds.size(); ++i) {
+    deliver(no_id, graph_.edge_of(*in_.value(step_.roots[i].value)), seeds[i]);
+  }
+}
+
+// ---- Questions --------------------------------------------------------------------------------------------
+
+bool Pass::will_run(const GraphNode* node) const {
+  const auto place = index_.find(node);
+  return place != index_.end() && entries_[static_cast<std::size_t>(place->second)].runs;
+}
+
+std::int64_t Pass::needed(const GraphNode& node) const {
+  std::int64_t bits = 0;
+  for (std::size_t i = 0; i < node.edges.size(); ++i) {
+    const auto place = index_.find(node.edges[i].node);
+    if (place == index_.end()) continue;
+    if (entries_[static_cast<std::size_t>(place->second)].is_visited()) bits |= std::int64_t{1} << i;
+  }
+  return bits;
+}
+
+bool Pass::is_plain_backward() const {
+  return step_.kind == PassStep::Kind::backward && !step_.inputs;
+}
+
+bool Pass::traced(const GraphNode& node) const {
+  if (node.id == no_id) return false;
+  return node.scripted || in_.scenario().trace == gradcts::Trace::all;
+}
+
+// ---- Running ----------------------------------------------------------------------------------------------
+
+void Pass::deliver(std::int32_t from, const Edge& edge, Tensor* gradient) {
+  if (!edge.node) return;  // TOPO-3
+  const auto index = index_.at(edge.node);
+  Entry& entry = entries_[static_cast<std::size_t>(index)];
+  --entry.waits_for;
+  if (!entry.is_visited()) return;
+  Tensor*& sum = entry.slots[static_cast<std::size_t>(edge.slot)];
+  if (gradient) sum = sum ? add(graph_, sum, gradient) : gradient;  // ACC-1
+  if (from != no_id && !(one_queue_ && one_maker_)) entry.producers.push_back(from);
+  if (entry.waits_for == 0) {
+    entry.ready_at = visits_;
+    ready_.push_back(index);
+    std::push_heap(ready_.begin(), ready_.end(),
+                   [&](std::int32_t a, std::int32_t b) { return runs_before(b, a); });
+  }
+}
+
+// ORDER-1: leaf accumulators before ordinary nodes, then the higher sequence number. Accumulators tie.
+bool Pass::runs_before(std::int32_t a, std::int32_t b) const {
+  const GraphNode& first = *entries_[static_cast<std::size_t>(a)].node;
+  const GraphNode& second = *entries_[static_cast<std::size_t>(b)].node;
+  const bool first_is_leaf = first.leaf != nullptr;
+  const bool second_is_leaf = second.leaf != nullptr;
+  if (first_is_leaf != second_is_leaf) return first_is_leaf;
+  if (first_is_leaf) return a < b;
+  return first.sequence > second.sequence;
+}
+
+std::int32_t Pass::take_first() {
+  std::pop_heap(ready_.begin(), ready_.end(),
+                [&](std::int32_t a, std::int32_t b) { return runs_before(b, a); });
+  const std::int32_t first = ready_.back();
+  ready_.pop_back();
+  return first;
+}
+
+void Pass::serve() {
+  while (!ready_.empty()) {
+    const std::int32_t index = take_first();
+    try {
+      visit(index);
+    } catch (Thrown& thrown) {
+      fail(index, std::move(thrown));
+    } catch (const Refused& refused) {
+      fail(index, error_of(refused.category, refused.clause));
+    }
+  }
+}
+
+// Visits a node, and writes down what it follows and what follows it.
+void Pass::visit(std::int32_t index) {
+  Entry& entry = entries_[static_cast<std::size_t>(index)];
+  ++visits_;
+  entry.visited = true;
+  follow_order(entry);
+  entry.first_event = trace_.event_count();
+  entry.first_step = in_.step_count();
+  entry.first_touched = in_.touched_count();
+  in_.enter_node(*entry.node);
+  Gradients outputs;
+  try {
+    outputs = visit_parts(entry);
+  } catch (...) {
+    note_order(entry);
+    throw;
+  }
+  note_order(entry);
+  const GraphNode& node = *entry.node;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    pass_on(entry, node.edges[i]);
+    deliver(index, node.edges[i], outputs[i]);
+  }
+}
+
+// What the consumer of an edge must follow.
+void Pass::pass_on(const Entry& entry, const Edge& edge) {
+  if (!edge.node) return;
+  Entry& consumer = entries_[static_cast<std::size_t>(index_.at(edge.node))];
+  if (!consumer.is_visited()) return;
+  const bool left_events = entry.last_event > entry.first_event;
+  if (left_events) {
+    join(consumer.after, entry.last, "TOPO-1");
+  } else if (consumer.after.size() + entry.after.size() <= most_points_passed_on) {
+    join(consumer.after, entry.after, "TOPO-1");
+  }
+}
+
+void Pass::follow_order(const Entry& entry) {
+  Cursor cursor = entry.after;
+  if (one_queue_ && one_maker_) {
+    join(cursor, ordinary_, "ORDER-1");
+    if (!entry.node->leaf) join(cursor, accumulators_, "ORDER-1");
+  }
+  if (cursor.empty()) cursor = begin_;
+  trace_.cursor = std::move(cursor);
+}
+
+void Pass::note_order(Entry& entry) {
+  entry.last_event = trace_.event_count();
+  entry.last_step = in_.step_count();
+  entry.last_touched = in_.touched_count();
+  if (entry.last_event == entry.first_event) return;
+  entry.last = trace_.cursor;
+  if (!(one_queue_ && one_maker_)) {
+    for (const Point& point : entry.last) all_.push_back({point.event, "CB-1"});
+    return;
+  }
+  if (entry.node->leaf) {
+    for (const Point& point : entry.last) accumulators_.push_back(point);
+  } else {
+    ordinary_ = entry.last;
+    accumulators_.clear();
+  }
+  all_ = ordinary_;
+  join(all_, accumulators_);
+}
+
+Gradients Pass::visit_parts(Entry& entry) {
+  const bool capture_first = in_.follows("HOOK-1", "capture-first");
+  if (capture_first) capture(entry);
+  if (entry.runs || !capture_first) {
+    call_tensor_hooks(entry);
+    retain(entry);
+  }
+  if (!capture_first) capture(entry);
+  if (!entry.runs) return {};
+  return run_node(entry);
+}
+
+// HOOK-5: what is removed does not start any more. Whether what was added meanwhile runs in this round is
+// free, unless it is a post hook.
+template <typename Call>
+void Pass::for_each_registration(Registrations& list, bool takes_additions, Call call) {
+  const std::int64_t start = graph_.tick();
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i].removed) continue;
+    if (list[i].added_at > start && !takes_additions) {
+      throw CannotTell("a hook added to a list of hooks that is running");
+    }
+    call(list[i].hook);
+  }
+}
+
+void Pass::call_tensor_hooks(Entry& entry) {
+  GraphNode& node = *entry.node;
+  if (!node.hooks) return;
+  for (std::size_t slot = 0; slot < node.hooks->tensor.size(); ++slot) {
+    Tensor*& gradient = entry.slots[slot];
+    for_each_registration(node.hooks->tensor[slot], false, [&](HookId hook) {
+      if (in_.scenario().hooks[static_cast<std::size_t>(hook)].kind == HookKind::multi) {
+        call_multi_hook(hook, node, static_cast<std::int32_t>(slot), gradient);
+        return;
+      }
+      const auto returned = in_.run_hook(hook, EventKind::tensor_hook, {gradient});
+      if (!returned) return;
+      if (returned->size() != 1) throw error_of(ErrorCategory::hook_result, "HOOK-3");
+      gradient = hook_result(gradient, (*returned)[0]);
+    });
+  }
+}
+
+// HOOK-8: once a pass, when the last participating gradient is there.
+void Pass::call_multi_hook(HookId hook, const GraphNode& node, std::int32_t slot,
+                           Tensor* gradient) {
+  const std::vector<Edge>& targets = in_.multi_targets(hook);
+  const auto found = std::find_if(multi_hooks_.begin(), multi_hooks_.end(),
+                                  [&](const MultiHook& known) { return known.hook == hook; });
+  if (found == multi_hooks_.end()) {
+    MultiHook fresh{hook, 0, Gradients(targets.size(), nullptr)};
+    for (const Edge& target : targets) fresh.missing += hooks_run_at(target.node) ? 1 : 0;
+    multi_hooks_.push_back(std::move(fresh));
+    call_multi_hook(hook, node, slot, gradient);
+    return;
+  }
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (targets[i].node != &node || targets[i].slot != slot) continue;
+    found->gradients[i] = gradient;
+    --found->missing;
+  }
+  if (found->missing > 0) return;
+  const Gradients gradients = found->gradients;
+  in_.run_hook(hook, EventKind::multi_hook, gradients);
+}
+
+bool Pass::hooks_run_at(const GraphNode* node) const {
+  const auto place = index_.find(node);
+  if (place == index_.end()) return false;
+  const Entry& entry = entries_[static_cast<std::size_t>(place->second)];
+  return in_.follows("HOOK-1", "capture-first") ? entry.runs : entry.is_visited();
+}
+
+// HOOK-6: retain-grad follows the tensor; an earlier version of it retains nothing.
+void Pass::retain(Entry& entry) {
+  for (std::size_t slot = 0; slot < entry.slots.size(); ++slot) {
+    Tensor* tensor = entry.node->slots[slot].tensor;
+    if (!tensor || !tensor->retains_grad || tensor->origin.node != entry.node) continue;
+    if (entry.slots[slot]) add_to_grad(*tensor, entry.slots[slot]);
+  }
+}
+
+// PRUNE-6, HOOK-7: what the node would have received, changed by the capture's own hooks.
+void Pass::capture(Entry& entry) {
+  for (const Capture& capture : entry.captures) {
+    Tensor* gradient = entry.slots[static_cast<std::size_t>(capture.slot)];
+    if (step_.kind == PassStep::Kind::backward) {
+      Tensor& tensor = *requested_[static_cast<std::size_t>(capture.request)];
+      if (gradient) add_to_grad(tensor, gradient);
+      continue;
+    }
+    for (const CaptureHook& hook : step_.capture_hooks) {
+      if (hook.input != capture.request) continue;
+      const auto returned = in_.run_hook(hook.hook, EventKind::capture_hook, {gradient});
+      if (!returned) continue;
+      if (returned->size() != 1) throw error_of(ErrorCategory::hook_result, "HOOK-3");
+      gradient = hook_result(gradient, (*returned)[0]);
+    }
+    captured_[static_cast<std::size_t>(capture.request)] = gradient;
+  }
+}
+
+// HOOK-3: returning nothing keeps the gradient; another kind of tensor is an error.
+Tensor* Pass::hook_result(Tensor* given, Tensor* returned) const {
+  if (!returned) return given;
+  if (!given) throw CannotTell("a hook that puts a gradient in place of none");
+  if (returned->type != given->type || returned->device != given->device) {
+    throw error_of(ErrorCategory::hook_result, "HOOK-3");
+  }
+  if (returned->shape != given->shape) {
+    if (expands_to(given->shape, returned->shape)) {
+      throw CannotTell("a hook's result that could be summed to the gradient's shape");
+    }
+    throw error_of(ErrorCategory::hook_result, "HOOK-3");
+  }
+  return returned;
+}
+
+void Pass::call_node_hooks(Registrations& list, EventKind kind, Gradients& values) {
+  const bool post = kind == EventKind::node_post_hook;
+  for_each_registration(list, post, [&](HookId hook) {
+    const auto returned = in_.run_hook(hook, kind, values);
+    if (!returned) return;
+    if (returned->size() != values.size()) throw error_of(ErrorCategory::hook_result, "HOOK-3");
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      Tensor* result = (*returned)[i];
+      values[i] = result ? hook_result(values[i], result) : nullptr;
+    }
+  });
+}
+
+// The node itself between its pre-hooks and its post hooks. A built-in node is traced by hooks of the
+// engine, so its enter and exit are not ordered against the scenario's own node hooks.
+Gradients Pass::run_node(Entry& entry) {
+  GraphNode& node = *entry.node;
+  const Cursor before = trace_.cursor;
+  std::int32_t enter = no_id;
+  if (traced(node) && !node.scripted) {
+    enter = trace_.node(EventKind::node_enter, node.id, node.instance);
+    if (node.on_view) trace_.event(enter).required = false;
+    trace_.cursor = before;
+  }
+  Gradients outputs;
+  try {
+    if (node.hooks) call_node_hooks(node.hooks->pre, EventKind::node_pre_hook, entry.slots);
+    if (enter != no_id) join(trace_.cursor, {{enter, "HOOK-1"}});
+    outputs = run_itself(entry);
+  } catch (...) {
+    if (enter != no_id) trace_.event(enter).required = false;
+    throw;
+  }
+  Cursor exit;
+  if (enter != no_id) {
+    const Cursor inside = trace_.cursor;
+    const std::int32_t last = trace_.node(EventKind::node_exit, node.id, node.instance);
+    trace_.event(last).required = !node.on_view;
+    exit = trace_.cursor;
+    trace_.cursor = inside;
+  }
+  if (node.hooks) call_node_hooks(node.hooks->post, EventKind::node_post_hook, outputs);
+  check_edges(node, outputs);
+  if (!step_.keep_graph) node.released = true;  // KEEP-1; not after an error (KEEP-5)
+  check_nan(outputs);
+  if (!exit.empty()) {
+    const bool exit_is_last = trace_.cursor.size() == 1 && trace_.cursor[0].event == enter;
+    if (exit_is_last) trace_.cursor.clear();
+    join(trace_.cursor, exit);
+  }
+  return outputs;
+}
+
+Gradients Pass::run_itself(Entry& entry) {
+  GraphNode& node = *entry.node;
+  if (node.leaf) {
+    accumulate(entry);
+    return {};
+  }
+  materialise(node, entry.slots);
+  check_saved(node);
+  in_.unpack_saved(node);
+  Gradients outputs;
+  const bool nothing = std::all_of(entry.slots.begin(), entry.slots.end(),
+                                   [](const Tensor* slot) { return slot == nullptr; });
+  if (nothing && !node.scripted) {
+    outputs.resize(node.edges.size(), nullptr);  // TOPO-5
+  } else {
+    outputs = node.backward(graph_, node, entry.slots);
+  }
+  validate(node, outputs);
+  return outputs;
+}
+
+// VAL-6
+void Pass::materialise(const GraphNode& node, Gradients& slots) const {
+  if (!node.materialises) return;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (!slots[i]) slots[i] = zeros(graph_, node.slots[i]);
+  }
+}
+
+void Pass::check_saved(const GraphNode& node) const {
+  if (node.saved.empty()) return;
+  if (node.release_unknown) throw CannotTell("a node that ran or did not in a pass that failed");
+  if (node.released) throw error_of(ErrorCategory::graph_released, "KEEP-1");
+  for (const SavedTensor& saved : node.saved) {
+    if (saved.hook == no_id && saved.version != saved.tensor->version->number) {
+      throw error_of(ErrorCategory::saved_modified, "KEEP-3");
+    }
+  }
+}
+
+// ---- Leaves -------------------------------------------------------------------------------------------------
+
+void Pass::accumulate(Entry& entry) {
+  GraphNode& node = *entry.node;
+  Tensor* gradient = entry.slots[0];
+  const bool skipped = !gradient || !node.leaf->requires_grad;  // LEAF-7
+  if (!skipped) add_to_grad(*node.leaf, gradient);
+  if (!node.hooks) return;
+  for_each_registration(node.hooks->post_accumulate, true, [&](HookId hook) {
+    if (skipped) throw CannotTell("a post-accumulate hook where nothing was accumulated");
+    in_.run_hook(hook, EventKind::post_accumulate_hook, {});
+  });
+}
+
+// LEAF-1, LEAF-2. Sharing of buffers must not show, so the oracle always makes a new tensor.
+void Pass::add_to_grad(Tensor& tensor, Tensor* gradient) {
+  in_.touch(&tensor);
+  Tensor* old = tensor.grad;
+  std::optional<Shape> strides;
+  if (old) {
+    strides = old->strides;
+    tensor.grad = add(graph_, old, gradient);
+  } else {
+    if (tensor.strides && dense_without_overlap(tensor.shape, *tensor.strides)) {
+      strides = tensor.strides;
+    }
+    tensor.grad = clone(graph_, gradient);
+  }
+  const bool free = graph_.recording || gradient->sparse || (old && old->sparse);
+  tensor.grad->strides = free ? std::nullopt : strides;  // LEAF-4
+}
+
+// ---- Validation ---------------------------------------------------------------------------------------------
+
+void Pass::validate(const GraphNode& node, Gradients& outputs) {
+  if (outputs.size() != node.edges.size()) throw error_of(ErrorCategory::gradient_count, "VAL-1");
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Edge& edge = node.edges[i];
+    if (!edge.node) continue;
+    outputs[i] = validated(outputs[i], edge.node->slots[static_cast<std::size_t>(edge.slot)]);
+  }
+}
+
+namespace {
+
+void check_shape(const Tensor& gradient, const Slot& slot, bool strict) {
+  if (gradient.shape == slot.shape) return;
+  if (strict || !expands_to(slot.shape, gradient.shape)) {
+    throw error_of(ErrorCategory::gradient_shape, "VAL-2");
+  }
+}
+
+}  // namespace
+
+// VAL-2 to VAL-6. Where several things are wrong, any of their errors is right.
+Tensor* Pass::validated(Tensor* gradient, const Slot& slot) {
+  if (!gradient) return nullptr;
+  const bool strict = in_.scenario().configuration.strict_validation;
+  std::vector<Thrown> wrong;
+  try {
+    check_shape(*gradient, slot, strict);
+  } catch (Thrown& thrown) {
+    wrong.push_back(std::move(thrown));
+  }
+  if (gradient->type != slot.type) {
+    if (!is_differentiable(gradient->type)) throw CannotTell("a gradient of integers");
+    const bool complex_for_real = is_complex(gradient->type) && !is_complex(slot.type);
+    if (strict || (complex_for_real && !in_.follows("VAL-3", "real-part"))) {
+      wrong.push_back(error_of(ErrorCategory::gradient_type, "VAL-3"));
+    }
+  }
+  if (gradient->device != slot.device && !(slot.shape.empty() && gradient->shape.empty())) {
+    wrong.push_back(error_of(ErrorCategory::gradient_device, "VAL-4"));
+  }
+  if (!wrong.empty()) {
+    Thrown first = wrong[0];
+    for (const Thrown& other : wrong) first.allowed.push_back(other.error.category);
+    throw first;
+  }
+  Tensor* result = cast(graph_, sum_to(graph_, gradient, slot.shape), slot.type);
+  return result->device == slot.device ? result : to_device(graph_, result, slot.device);
+}
+
+// After post hooks nothing is validated any more; what they put in place must fit by itself.
+void Pass::check_edges(const GraphNode& node, const Gradients& outputs) const {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Edge& edge = node.edges[i];
+    if (!edge.node || !outputs[i]) continue;
+    const Slot& slot = edge.node->slots[static_cast<std::size_t>(edge.slot)];
+    if (outputs[i]->shape != slot.shape || outputs[i]->type != slot.type) {
+      throw CannotTell("a post hook's result of another kind than the gradient");
+    }
+  }
+}
+
+void Pass::check_nan(const Gradients& outputs) const {
+  if (!in_.modes().anomaly || !in_.modes().check_nan) return;
+  for (const Tensor* output : outputs) {
+    if (output && has_nan(*output)) throw error_of(ErrorCategory::nan_gradient, "ANOM-1");
+  }
+}
+
+// ---- Ending -------------------------------------------------------------------------------------------------
+
+// ERR-2: no further node starts. Only what is unordered against the failing node may still have run: leaf
+// accumulators that were ready together, or, on several queues, all that the node does not wait for.
+void Pass::fail(std::int32_t index, Thrown thrown) {
+  failures_.push_back({index, std::move(thrown)});
+  if (!(one_queue_ && one_maker_)) return;
+  const Entry& failed = entries_[static_cast<std::size_t>(index)];
+  std::erase_if(ready_, [&](std::int32_t other) {
+    const Entry& entry = entries_[static_cast<std::size_t>(other)];
+    return !failed.node->leaf || !entry.node->leaf || entry.ready_at != failed.ready_at;
+  });
+  std::make_heap(ready_.begin(), ready_.end(),
+                 [&](std::int32_t a, std::int32_t b) { return runs_before(b, a); });
+}
+
+void Pass::fail_unordered() {
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(entries_.size()); ++i) {
+    if (entries_[static_cast<std::size_t>(i)].visited && !certain(i)) {
+      make_uncertain(entries_[static_cast<std::size_t>(i)]);
+    }
+  }
+  trace_.cursor = all_.empty() ? begin_ : all_;
+  Thrown first = failures_[0].thrown;
+  for (const Failure& failure : failures_) {
+    const Thrown& other = failure.thrown;
+    first.allowed.push_back(other.error.category);
+    first.allowed.insert(first.allowed.end(), other.allowed.begin(), other.allowed.end());
+    first.tokens.push_back(other.error.token);
+    first.tokens.insert(first.tokens.end(), other.tokens.begin(), other.tokens.end());
+  }
+  throw first;
+}
+
+// Whether this visit happens whichever failing node fails first.
+bool Pass::certain(std::int32_t index) const {
+  const Entry& entry = entries_[static_cast<std::size_t>(index)];
+  if (!(one_queue_ && one_maker_)) {
+    return std::all_of(failures_.begin(), failures_.end(),
+                       [&](const Failure& failure) { return leads_to(index, failure.entry); });
+  }
+  const Entry& failed = entries_[static_cast<std::size_t>(failures_[0].entry)];
+  if (&entry == &failed) return failures_.size() == 1;
+  return !(failed.node->leaf && entry.node->leaf && entry.ready_at == failed.ready_at);
+}
+
+bool Pass::leads_to(std::int32_t index, std::int32_t target) const {
+  std::vector<std::int32_t> todo{target};
+  std::vector<bool> seen(entries_.size(), false);
+  while (!todo.empty()) {
+    const std::int32_t next = todo.back();
+    todo.pop_back();
+    if (next == index) return true;
+    if (seen[static_cast<std::size_t>(next)]) continue;
+    seen[static_cast<std::size_t>(next)] = true;
+    const auto& producers = entries_[static_cast<std::size_t>(next)].producers;
+    todo.insert(todo.end(), producers.begin(), producers.end());
+  }
+  return false;
+}
+
+void Pass::make_uncertain(Entry& entry) {
+  entry.node->release_unknown = !step_.keep_graph;
+  for (std::int32_t i = entry.first_event; i < entry.last_event; ++i) {
+    trace_.event(i).required = false;
+  }
+  in_.make_uncertain(entry.first_step, entry.last_step, entry.first_touched, entry.last_touched);
+}
+
+// CB-1, CB-4, CB-6.
+void Pass::run_callbacks() {
+  for (std::size_t i = 0; i < callbacks_.size(); ++i) {
+    try {
+      in_.run_callback(callbacks_[i]);
+    } catch (Thrown&) {
+      if (i + 1 < callbacks_.size()) throw CannotTell("a callback after one that failed");
+      throw;
+    }
+  }
+}
+
+Gradients Pass::results() {
+  if (step_.kind != PassStep::Kind::grad) return {};
+  Gradients results(captured_.begin(), captured_.end());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i]) continue;
+    if (step_.materialise) {
+      const Tensor& like = *requested_[i];
+      results[i] = zeros(graph_, {like.type, like.device, like.shape, nullptr});
+    } else if (!step_.allow_unused) {
+      throw error_of(ErrorCategory::unused_input, "PRUNE-4");
+    }
+  }
+  return results;
+}
+
+}  // namespace gradcts::oracle

@@ -1,0 +1,142 @@
+// Pass: one backward pass, as the clauses describe it.
+//
+//   1. Which nodes do the roots reach, and how many deliveries does each wait for?      TOPO-1, TOPO-2
+//   2. Which of them must run, which are captured?                                      PRUNE
+//   3. Deliver the seeds. While something is ready, take the first by ORDER-1, visit it: tensor hooks,
+//      retain-grad, capture, pre-hooks, the node, validation, post hooks; release; deliver.   HOOK-1, VAL
+//   4. Final callbacks, in order.                                                       CB-1
+//
+// On the CPU alone this order is the engine's. Where several queues are involved, or nodes made by several
+// threads, the same steps give the same values, and only what the clauses order is written down.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <vector>
+
+#include "conformance/oracle/interpreter.h"
+
+namespace gradcts::oracle {
+
+class Pass {
+ public:
+  Pass(Interpreter& interpreter, const PassStep& step);
+
+  // The captured gradients of a `grad`, one a requested input. Throws Thrown.
+  Gradients run();
+
+  // ---- Questions from inside (PRUNE-8, REENT-8)
+  bool will_run(const GraphNode* node) const;
+  std::int64_t needed(const GraphNode& node) const;  // bit i: the gradient of input i is needed
+  bool is_plain_backward() const;
+  void queue_callback(CallbackId callback) { callbacks_.push_back(callback); }
+
+ private:
+  struct Capture {
+    std::int32_t request = 0;  // index into the requested inputs
+    std::int32_t slot = 0;
+  };
+
+  // What the pass knows of a node.
+  struct Entry {
+    GraphNode* node = nullptr;
+    std::int32_t waits_for = 0;  // deliveries to come
+    std::int32_t ready_at = 0;   // after how many visits it became ready
+    bool runs = false;
+    bool visited = false;
+    bool accumulates = false;  // a leaf that gradients go into
+    std::vector<Capture> captures;
+    Gradients slots;           // sums so far
+    Cursor after;              // the last events of those that delivered
+    Cursor last;               // its own last events
+    std::vector<std::int32_t> producers;  // only where an error may be unordered
+    // What was made while it was visited: events, results of steps, changed gradients.
+    std::int32_t first_event = 0, last_event = 0;
+    std::int32_t first_step = 0, last_step = 0;
+    std::int32_t first_touched = 0, last_touched = 0;
+
+    bool is_visited() const { return runs || !captures.empty(); }
+  };
+  struct Failure {
+    std::int32_t entry = 0;
+    Thrown thrown;
+  };
+
+  // ---- Setting up
+  void check_arguments() const;
+  std::int32_t entry_of(GraphNode* node);
+  void reach();
+  void choose();
+  void request(std::int32_t index, Tensor* input);
+  void spread_need();
+  void find_queues();
+  void deliver_seeds();
+
+  // ---- Running
+  void serve();
+  std::int32_t take_first();
+  bool runs_before(std::int32_t a, std::int32_t b) const;
+  void visit(std::int32_t index);
+  Gradients visit_parts(Entry& entry);
+  void follow_order(const Entry& entry);
+  void note_order(Entry& entry);
+  void pass_on(const Entry& entry, const Edge& edge);
+  void call_tensor_hooks(Entry& entry);
+  void call_multi_hook(HookId hook, const GraphNode& node, std::int32_t slot, Tensor* gradient);
+  bool hooks_run_at(const GraphNode* node) const;
+  void retain(Entry& entry);
+  void capture(Entry& entry);
+  Gradients run_node(Entry& entry);
+  Gradients run_itself(Entry& entry);
+  void call_node_hooks(Registrations& list, EventKind kind, Gradients& values);
+  void materialise(const GraphNode& node, Gradients& slots) const;
+  void check_saved(const GraphNode& node) const;
+  void accumulate(Entry& entry);
+  void add_to_grad(Tensor& tensor, Tensor* gradient);
+  void validate(const GraphNode& node, Gradients& outputs);
+  Tensor* validated(Tensor* gradient, const Slot& slot);
+  Tensor* hook_result(Tensor* given, Tensor* returned) const;
+  void check_edges(const GraphNode& node, const Gradients& outputs) const;
+  void check_nan(const Gradients& outputs) const;
+  void deliver(std::int32_t from, const Edge& edge, Tensor* gradient);
+  template <typename Call>
+  void for_each_registration(Registrations& list, bool takes_additions, Call call);
+
+  // ---- Ending
+  void fail(std::int32_t index, Thrown thrown);
+  [[noreturn]] void fail_unordered();
+  bool certain(std::int32_t index) const;
+  bool leads_to(std::int32_t index, std::int32_t target) const;
+  void make_uncertain(Entry& entry);
+  void run_callbacks();
+  Gradients results();
+
+  bool traced(const GraphNode& node) const;
+
+  Interpreter& in_;
+  Graph& graph_;
+  Trace& trace_;
+  const PassStep& step_;
+  std::vector<Tensor*> requested_;
+  std::vector<Tensor*> captured_;  // by request
+  std::vector<Entry> entries_;
+  absl::flat_hash_map<const GraphNode*, std::int32_t> index_;
+  std::vector<std::int32_t> ready_;
+  std::vector<CallbackId> callbacks_;
+  std::vector<Failure> failures_;
+  struct MultiHook {
+    HookId hook = no_id;
+    std::int32_t missing = 0;  // participating gradients to come
+    Gradients gradients;
+  };
+  std::vector<MultiHook> multi_hooks_;
+  bool one_queue_ = true;     // everything on the CPU
+  bool one_maker_ = true;     // all nodes made by one thread
+  std::int32_t visits_ = 0;
+  Cursor begin_;              // before anything of the pass
+  Cursor ordinary_;           // the last ordinary node that left events
+  Cursor accumulators_;       // leaf accumulators since then
+  Cursor all_;                // what the end of the pass follows
+};
+
+}  // namespace gradcts::oracle
