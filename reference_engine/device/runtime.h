@@ -19,7 +19,10 @@ namespace gradcts::reference {
 // A point in a stream. Runtimes derive their own.
 class EventState {
  public:
+  explicit EventState(Stream where) : stream(where) {}
   virtual ~EventState() = default;
+
+  const Stream stream;
 };
 
 // One access of a piece of work to a block of device memory, for runtimes that check the order of
@@ -48,7 +51,7 @@ class DeviceRuntime {
 
   virtual Stream make_stream(Device device) = 0;
   virtual Event record(Stream stream) = 0;
-  virtual void wait(Stream stream, const Event& event) = 0;
+  virtual void wait(Stream stream, const Event& event) = 0;  // an event of this type
   virtual void synchronize(Stream stream) = 0;
   virtual void synchronize(Device device) = 0;
   virtual void enqueue(Stream stream, Work work) = 0;

@@ -9,6 +9,8 @@
 // Thread safety: all functions, from any thread.
 #pragma once
 
+#include <cstdint>
+
 #include "reference_engine/device/device.h"
 
 namespace gradcts::reference {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "reference_engine/device/device.h"
 
@@ -71,6 +72,29 @@ class StreamGuard {
  private:
   DeviceGuard device_;
   Stream previous_;
+};
+
+// What is current on a thread, of all devices.
+struct CurrentDevices {
+  std::array<std::int16_t, device_type_count> index{};
+  std::array<std::vector<std::uint32_t>, device_type_count>
+      stream;  // by device; absent: the default
+
+  friend bool operator==(const CurrentDevices&, const CurrentDevices&) = default;
+};
+const CurrentDevices& current_devices();
+
+// Sets all of it, and restores what was there (ERR-4, DEV-4). Without an argument: only restores.
+class CurrentDevicesGuard {
+ public:
+  CurrentDevicesGuard() : previous_(current_devices()) {}
+  explicit CurrentDevicesGuard(const CurrentDevices& devices);
+  ~CurrentDevicesGuard();
+  CurrentDevicesGuard(const CurrentDevicesGuard&) = delete;
+  CurrentDevicesGuard& operator=(const CurrentDevicesGuard&) = delete;
+
+ private:
+  const CurrentDevices previous_;
 };
 
 }  // namespace gradcts::reference

@@ -17,6 +17,7 @@
 
 #include "reference_engine/error.h"
 #include "reference_engine/graph/autograd.h"
+#include "reference_engine/graph/running_node.h"
 
 namespace gradcts::reference {
 
@@ -41,7 +42,7 @@ struct BackwardOptions {
       false;  // return at the first error, even if a node still runs elsewhere (ERR-5)
 
   // If set: accumulate into these tensors alone, leaves or not. Empty is an error (PRUNE-5).
-  std::optional<std::vector<Tensor>> inputs;
+  std::optional<std::vector<Tensor>> inputs = std::nullopt;
 };
 
 struct GradOptions {
@@ -119,10 +120,6 @@ std::optional<PassInfo> current_pass();
 
 // Will, or did, this node run in the current pass? Outside of one, Error(outside_pass) (PRUNE-8).
 bool will_run(const Node& node);
-
-// Is the gradient for this edge of the running node needed in the current pass? Outside of a node's
-// apply() and of its hooks: true (B122).
-bool is_edge_needed(const Node& node, std::uint32_t edge);
 
 // May a node recompute a part of the forward by a nested backward()? Only if every enclosing pass
 // is a plain backward() (REENT-8). True outside of a pass.

@@ -99,8 +99,8 @@ class HookList {
 
   struct Entries {
     Mutex mutex;
-    std::int64_t next_number GUARDED_BY(mutex) = 0;
-    std::vector<std::shared_ptr<Entry>> list GUARDED_BY(mutex);  // by number
+    std::int64_t next_number GRADCTS_GUARDED_BY(mutex) = 0;
+    std::vector<std::shared_ptr<Entry>> list GRADCTS_GUARDED_BY(mutex);  // by number
 
     std::shared_ptr<Entry> after(std::int64_t number) {
       LockGuard lock(mutex);

@@ -47,6 +47,7 @@ Tensor sigmoid(const Tensor& a);
 Tensor relu(const Tensor& a);
 Tensor sqrt(const Tensor& a);
 Tensor abs(const Tensor& a);
+Tensor conj(const Tensor& a);  // a itself where it is real
 
 // ---- Reductions ---------------------------------------------------------------------------------
 

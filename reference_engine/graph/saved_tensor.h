@@ -27,9 +27,14 @@ class SavedTensor {
  public:
   SavedTensor() = default;  // of an undefined tensor
 
-  // `is_output`: the tensor is an output of the node that saves it; it must be attached to the node
-  // (record_history) before anything is unpacked.
-  explicit SavedTensor(const Tensor& tensor, bool is_output = false);
+  explicit SavedTensor(const Tensor& tensor) { save(tensor); }
+
+  // Once, before other threads can see the node.
+  void save(const Tensor& tensor);
+
+  // The same for an output of the node that saves it, to which it must be attached already
+  // (record_history).
+  void save_output(const Tensor& output);
 
   // `owner` is the node that saved the tensor.
   Tensor unpack(Node& owner) const;
@@ -38,10 +43,11 @@ class SavedTensor {
 
  private:
   struct Content;
+  static std::shared_ptr<Content> make_content(const Tensor& tensor);
 
   mutable Mutex mutex_;
-  std::shared_ptr<const Content> content_ GUARDED_BY(mutex_);
-  bool released_ GUARDED_BY(mutex_) = false;
+  std::shared_ptr<const Content> content_ GRADCTS_GUARDED_BY(mutex_);
+  bool released_ GRADCTS_GUARDED_BY(mutex_) = false;
 };
 
 // Pairs of hooks are per thread and nest; the innermost applies. Closing a context from inside its

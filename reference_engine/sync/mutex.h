@@ -10,21 +10,21 @@
 
 namespace gradcts::reference {
 
-class CAPABILITY("mutex") Mutex {
+class GRADCTS_CAPABILITY("mutex") Mutex {
  public:
-  void lock() ACQUIRE() { mutex_.lock(); }
-  void unlock() RELEASE() { mutex_.unlock(); }
-  bool try_lock() TRY_ACQUIRE(true) { return mutex_.try_lock(); }
+  void lock() GRADCTS_ACQUIRE() { mutex_.lock(); }
+  void unlock() GRADCTS_RELEASE() { mutex_.unlock(); }
+  bool try_lock() GRADCTS_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
 
  private:
   friend class ConditionVariable;
   std::mutex mutex_;
 };
 
-class SCOPED_CAPABILITY LockGuard {
+class GRADCTS_SCOPED_CAPABILITY LockGuard {
  public:
-  explicit LockGuard(Mutex& mutex) ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
-  ~LockGuard() RELEASE() { mutex_.unlock(); }
+  explicit LockGuard(Mutex& mutex) GRADCTS_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
+  ~LockGuard() GRADCTS_RELEASE() { mutex_.unlock(); }
   LockGuard(const LockGuard&) = delete;
   LockGuard& operator=(const LockGuard&) = delete;
 
@@ -38,14 +38,14 @@ class ConditionVariable {
  public:
   using Deadline = std::chrono::steady_clock::time_point;
 
-  void wait(Mutex& mutex) REQUIRES(mutex) {
+  void wait(Mutex& mutex) GRADCTS_REQUIRES(mutex) {
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
     variable_.wait(lock);
     lock.release();
   }
 
   // False once the deadline has passed.
-  bool wait_until(Mutex& mutex, Deadline deadline) REQUIRES(mutex) {
+  bool wait_until(Mutex& mutex, Deadline deadline) GRADCTS_REQUIRES(mutex) {
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
     const std::cv_status status = variable_.wait_until(lock, deadline);
     lock.release();

@@ -56,7 +56,7 @@ class Tensor {
   inline const Strides& strides() const;
   inline std::int64_t offset() const;
   inline Storage& storage() const;
-  bool is_contiguous() const;
+  inline bool is_contiguous() const;
 
   // Sparse tensors.
   inline const Tensor& indices() const;
@@ -108,8 +108,12 @@ Tensor make_sparse(Tensor indices, Tensor values, ShapeView shape, bool coalesce
 // ------------------------------------------------------------------------------
 
 // Elements as from_values() takes them, also of a sparse tensor (as the dense one that it means).
-// Waits for the tensor's device.
+// Reads on the current stream of the tensor's device, and waits for it.
 std::vector<double> to_values(const Tensor& tensor);
+
+// Says that the stream uses the tensor's memory, which must not be handed out again before that is
+// over (STREAM-3). Nothing where the memory is the stream's own, or the host's.
+void register_use(const Tensor& tensor, Stream stream);
 
 std::string describe(const Tensor& tensor);  // "float32[2, 3] on sim:0", "undefined"
 
@@ -147,10 +151,12 @@ class TensorImpl {
 
   ~TensorImpl();
   void destroy() const;
+  void update_contiguous();
 
   mutable std::atomic<std::uint32_t> references_{0};
   ScalarType type_;
   Layout layout_;
+  bool contiguous_ = false;
   Device device_;
   IntrusivePointer<Storage> storage_;
   AutogradSlot* autograd_ = nullptr;
@@ -184,6 +190,9 @@ inline bool Tensor::is_sparse() const {
 }
 inline const Strides& Tensor::strides() const {
   return impl_->strides_;
+}
+inline bool Tensor::is_contiguous() const {
+  return impl_->contiguous_;
 }
 inline std::int64_t Tensor::offset() const {
   return impl_->offset_;

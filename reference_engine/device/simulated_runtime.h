@@ -1,0 +1,84 @@
+// The runtime behind a simulated device type: see simulated_device.h for what it promises.
+//
+// Note [The simulated device]
+// ~~~~~~~~~~~~~~~~~~~~~~~~~~~
+// Each stream is a list of operations in program order: work, "event reached", "wait for event".
+// Nothing runs when it is enqueued. A synchronisation asks for one stream to become empty; where
+// its next operation waits for an event that was not reached, the stream of that event is run just
+// up to the event, and so on. Everything else stays undone. That is the latest order that the
+// events allow, so a reader whose stream does not wait for the writer's sees what was there before,
+// in every run.
+//
+// An event can only wait for what was recorded before it, so the chase cannot run in circles.
+//
+// Memory comes from malloc once and is never given back to it: work that a missing wait makes too
+// late may still touch a block that was freed, and must then read a wrong number and not crash.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "reference_engine/device/runtime.h"
+#include "reference_engine/sync/atomic.h"
+#include "reference_engine/sync/mutex.h"
+
+namespace gradcts::reference {
+
+class SimulatedRuntime : public DeviceRuntime {
+ public:
+  SimulatedRuntime(DeviceType type, int count);
+  ~SimulatedRuntime() override;
+
+  int device_count() const override { return count_; }
+  void check_usable(Device device) const override;
+  Stream make_stream(Device device) override;
+  Event record(Stream stream) override;
+  void wait(Stream stream, const Event& event) override;
+  void synchronize(Stream stream) override;
+  void synchronize(Device device) override;
+  void enqueue(Stream stream, Work work) override;
+  void* allocate(Stream stream, std::size_t bytes) override;
+  void free(void* block) override;
+  void register_use(void* block, Stream stream) override;
+
+  std::uint64_t events_recorded() const { return events_recorded_; }
+  std::uint64_t waits() const { return waits_; }
+
+ private:
+  class Point;
+  struct Operation {
+    Work work;                       // runs, if it has something to run
+    std::shared_ptr<Point> reached;  // is marked, if set
+    std::shared_ptr<Point> awaited;  // is waited for, if set
+  };
+  struct Block {
+    Stream owner;
+    std::size_t bytes;
+    std::vector<Stream> users;
+  };
+  struct Freed {
+    void* memory;
+    std::vector<std::shared_ptr<Point>>
+        uses;  // by other streams, to be over before it is used again
+  };
+
+  std::deque<Operation>& operations(Stream stream) GRADCTS_REQUIRES(mutex_);
+  std::shared_ptr<Point> record_locked(Stream stream) GRADCTS_REQUIRES(mutex_);
+  // Runs the stream until the point is reached; until it is empty, where the point is null.
+  void run_until(Stream stream, const Point* point) GRADCTS_REQUIRES(mutex_);
+  bool is_reusable(const Freed& freed) const GRADCTS_REQUIRES(mutex_);
+
+  const DeviceType type_;
+  const int count_;
+  Mutex mutex_;
+  std::vector<std::uint32_t> stream_counts_ GRADCTS_GUARDED_BY(mutex_);
+  std::map<Stream, std::deque<Operation>> streams_ GRADCTS_GUARDED_BY(mutex_);
+  std::map<void*, Block> blocks_ GRADCTS_GUARDED_BY(mutex_);
+  std::map<std::pair<Stream, std::size_t>, std::vector<Freed>> free_ GRADCTS_GUARDED_BY(mutex_);
+  std::vector<void*> memory_ GRADCTS_GUARDED_BY(mutex_);
+  CountAtomic<std::uint64_t> events_recorded_{0};
+  CountAtomic<std::uint64_t> waits_{0};
+};
+
+}  // namespace gradcts::reference

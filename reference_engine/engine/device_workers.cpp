@@ -1,0 +1,73 @@
+#include "reference_engine/engine/device_workers.h"
+
+#include <exception>
+
+#include "reference_engine/device/stream.h"
+#include "reference_engine/engine/fork_guard.h"
+#include "reference_engine/engine/thread_context.h"
+#include "reference_engine/sync/thread.h"
+
+namespace gradcts::reference {
+
+// How the start of one thread ended, for who waits for it.
+class DeviceWorkers::Start {
+ public:
+  void finish(std::exception_ptr error) {
+    LockGuard lock(mutex_);
+    error_ = std::move(error);
+    is_finished_ = true;
+    changed_.notify_one();
+  }
+
+  void wait() {
+    LockGuard lock(mutex_);
+    while (!is_finished_) changed_.wait(mutex_);
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  Mutex mutex_;
+  ConditionVariable changed_;
+  bool is_finished_ GRADCTS_GUARDED_BY(mutex_) = false;
+  std::exception_ptr error_ GRADCTS_GUARDED_BY(mutex_);
+};
+
+// The lock is held while a thread starts, so that two that race for a device start one worker; what
+// runs meanwhile is the device's own code.
+std::shared_ptr<ReadyQueue> DeviceWorkers::queue_of(Device device) {
+  LockGuard lock(mutex_);
+  auto& queue = queues_[device];
+  if (queue) return queue;
+  note_worker_started();
+  auto made = std::make_shared<ReadyQueue>();
+  auto start = std::make_shared<Start>();
+  threads_.add();  // before the thread runs, so that a stop at once waits for it (SHUT-3)
+  start_detached_thread([self = shared_from_this(), device, made, start] {
+    self->run(device, made, *start);
+    self->threads_.remove();
+  });
+  start->wait();
+  queue = std::move(made);
+  return queue;
+}
+
+void DeviceWorkers::run(Device device, const std::shared_ptr<ReadyQueue>& queue, Start& start) {
+  try {
+    set_current_device(device);
+  } catch (...) {
+    start.finish(std::current_exception());
+    return;
+  }
+  thread_context().queue = queue;
+  start.finish(nullptr);
+  serve_();
+}
+
+void DeviceWorkers::push_shutdown() {
+  LockGuard lock(mutex_);
+  for (const auto& [device, queue] : queues_) {
+    if (queue) queue->push_shutdown();
+  }
+}
+
+}  // namespace gradcts::reference

@@ -1,0 +1,293 @@
+#include "reference_engine/engine/engine.h"
+
+#include "reference_engine/engine/engine_state.h"
+#include "reference_engine/engine/plan.h"
+#include "reference_engine/engine/thread_context.h"
+#include "reference_engine/engine/validation.h"
+#include "reference_engine/graph/autograd_state.h"
+
+namespace gradcts::reference {
+namespace {
+
+std::string in_words(const char* what, std::size_t index) {
+  return std::string(what) + " " + std::to_string(index);
+}
+
+// ---- Roots
+// ----------------------------------------------------------------------------------------
+
+// Seeds are validated as a node's outputs are (ROOT-4).
+void check_root(Root& root, std::size_t index) {
+  if (!root.edge) {
+    throw Error(ErrorCategory::not_differentiable,
+                in_words("root", index) + " does not require grad and was produced by no node");
+  }
+  const Node& node = *root.edge.node;
+  if (root.edge.slot >= node.slot_count()) {
+    throw Error(ErrorCategory::invalid_argument,
+                in_words("root", index) + " is slot " + std::to_string(root.edge.slot) +
+                    " of node " + node.name() + ", which has " + std::to_string(node.slot_count()));
+  }
+  if (auto mismatch = fit(node.slot(root.edge.slot), root.seed, node.strict_validation())) {
+    throw Error(mismatch->category,
+                "the seed of " + in_words("root", index) + " is invalid: " + mismatch->message);
+  }
+}
+
+std::vector<Root> checked_roots(absl::Span<const Root> roots) {
+  std::vector<Root> checked(roots.begin(), roots.end());
+  for (std::size_t i = 0; i < checked.size(); ++i) check_root(checked[i], i);
+  return checked;
+}
+
+// ---- What is asked for
+// ----------------------------------------------------------------------------
+
+std::uint32_t add_capture(GraphTask& task, PlannedCapture capture) {
+  task.captures.push_back(std::move(capture));
+  return static_cast<std::uint32_t>(task.captures.size());
+}
+
+// A leaf's accumulator runs. Of another tensor the gradient is added to its `.grad` on the way,
+// where retain_grad() would put it, and its node runs as well (PRUNE-5).
+Target target_of_input(GraphTask& task, const Tensor& input, const Edge& edge) {
+  Target target{edge.node.get(), true, 0};
+  if (is_leaf(input) || retains_grad(input)) return target;
+  target.capture = add_capture(task, {edge.slot, 0, nullptr, make_autograd_state(input).cell(), 0});
+  return target;
+}
+
+bool is_repeated(const std::vector<Tensor>& inputs, std::size_t index) {
+  for (std::size_t i = 0; i < index; ++i) {
+    if (inputs[i].is_same(inputs[index])) return true;
+  }
+  return false;
+}
+
+std::vector<Target> targets_of_inputs(GraphTask& task, const std::vector<Tensor>& inputs) {
+  if (inputs.empty()) {
+    throw Error(ErrorCategory::invalid_argument, "backward() was given an empty list of inputs");
+  }
+  std::vector<Target> targets;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Edge edge = gradient_edge(inputs[i]);
+    if (!edge) {
+      throw Error(ErrorCategory::not_differentiable,
+                  in_words("input", i) + " does not require grad");
+    }
+    if (!is_repeated(inputs, i)) targets.push_back(target_of_input(task, inputs[i], edge));
+  }
+  return targets;
+}
+
+std::vector<Target> targets_of_captures(GraphTask& task, absl::Span<const Capture> captures) {
+  std::vector<Target> targets;
+  for (std::uint32_t i = 0; i < captures.size(); ++i) {
+    const Edge& edge = captures[i].edge;
+    if (!edge) continue;
+    const auto* hooks = captures[i].hooks.empty() ? nullptr : &captures[i].hooks;
+    targets.push_back(
+        {edge.node.get(), false, add_capture(task, {edge.slot, i, hooks, nullptr, 0})});
+  }
+  task.results.resize(captures.size());
+  return targets;
+}
+
+[[noreturn]] void throw_unused(std::size_t index) {
+  throw Error(ErrorCategory::unused_input,
+              in_words("input", index) +
+                  " is not reached from the roots; if that is right, pass allow_unused = true");
+}
+
+bool may_be_unused(const GradOptions& options) {
+  return options.allow_unused || options.materialise_unused;
+}
+
+void check_reached(const GraphTask& task, absl::Span<const Capture> captures) {
+  for (std::size_t i = 0; i < captures.size(); ++i) {
+    const Edge& edge = captures[i].edge;
+    if (!edge || !task.states.find(*edge.node)) throw_unused(i);
+  }
+}
+
+void settle_unused(std::vector<Tensor>& results, absl::Span<const Capture> captures,
+                   const GradOptions& options) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i].defined()) continue;
+    if (!may_be_unused(options)) throw_unused(i);
+    const Edge& edge = captures[i].edge;
+    if (!options.materialise_unused || !edge) continue;
+    const InputMetadata& slot = edge.node->slot(edge.slot);
+    results[i] = zeros(slot.shape, slot.type, slot.device());
+  }
+}
+
+}  // namespace
+
+// ---- Engine
+// ---------------------------------------------------------------------------------------
+
+Engine::Engine() : state_(std::make_shared<EngineState>()) {}
+
+Engine::~Engine() {
+  stop();
+}
+
+void Engine::backward(absl::Span<const Root> roots, const BackwardOptions& options) {
+  OwnedTask task =
+      state_->make_task({options.keep_graph, options.create_graph, options.exit_on_error});
+  const std::vector<Root> checked = checked_roots(roots);
+  if (options.inputs) {
+    task->is_checkpoint_valid = false;
+    plan_pruned(*task, checked, targets_of_inputs(*task, *options.inputs));
+  } else {
+    plan_everything(*task, checked);
+  }
+  state_->execute(*task, checked);
+}
+
+std::vector<Tensor> Engine::grad(absl::Span<const Root> roots, absl::Span<const Capture> captures,
+                                 const GradOptions& options) {
+  OwnedTask task =
+      state_->make_task({options.keep_graph, options.create_graph, options.exit_on_error});
+  task->is_checkpoint_valid = false;
+  const std::vector<Root> checked = checked_roots(roots);
+  plan_pruned(*task, checked, targets_of_captures(*task, captures));
+  if (roots.empty()) return std::move(task->results);  // ROOT-5
+  if (!may_be_unused(options)) check_reached(*task, captures);
+  std::vector<Tensor> results = state_->execute(*task, checked);
+  settle_unused(results, captures, options);
+  return results;
+}
+
+void Engine::set_nesting_limit(int limit) {
+  if (limit < 1) {
+    throw Error(ErrorCategory::invalid_argument,
+                "a nesting limit of " + std::to_string(limit) + "; it must be at least 1");
+  }
+  state_->nesting_limit.store(limit);
+}
+
+int Engine::nesting_limit() const {
+  return state_->nesting_limit.load();
+}
+
+void Engine::stop() {
+  state_->stop();
+}
+
+int Engine::device_thread_count() const {
+  return state_->workers->threads().count();
+}
+
+int Engine::pool_thread_count() const {
+  return state_->pool->threads().count();
+}
+
+// ---- The default engine
+// ---------------------------------------------------------------------------
+
+namespace {
+
+Atomic<Engine*> replaced_engine{nullptr};
+
+}  // namespace
+
+// Never destroyed: its threads may be running when the process ends (SHUT-3).
+Engine& Engine::default_engine() {
+  static Engine* const built_in = new Engine;
+  Engine* replaced = replaced_engine.load(std::memory_order_acquire);
+  return replaced ? *replaced : *built_in;
+}
+
+void Engine::set_default_engine(Engine* engine) {
+  replaced_engine.store(engine, std::memory_order_release);
+}
+
+// ---- Passes over tensors
+// --------------------------------------------------------------------------
+
+namespace {
+
+std::vector<Root> roots_of(absl::Span<const Tensor> tensors, absl::Span<const Tensor> seeds) {
+  if (seeds.size() > tensors.size()) {
+    throw Error(ErrorCategory::invalid_argument, std::to_string(seeds.size()) + " seeds for " +
+                                                     std::to_string(tensors.size()) + " roots");
+  }
+  std::vector<Root> roots;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    Root root{gradient_edge(tensors[i]), i < seeds.size() ? seeds[i] : Tensor()};
+    if (root.edge && !root.seed.defined()) {
+      if (tensors[i].element_count() != 1) {
+        throw Error(ErrorCategory::invalid_argument,
+                    in_words("root", i) + ", " + describe(tensors[i]) +
+                        ", has more than one element and needs a seed");
+      }
+      root.seed = ones(tensors[i].shape(), tensors[i].type(), tensors[i].device());
+    }
+    roots.push_back(std::move(root));
+  }
+  return roots;
+}
+
+}  // namespace
+
+void backward(absl::Span<const Tensor> roots, absl::Span<const Tensor> seeds,
+              const BackwardOptions& options) {
+  Engine::default_engine().backward(roots_of(roots, seeds), options);
+}
+
+std::vector<Tensor> grad(absl::Span<const Tensor> roots, absl::Span<const Tensor> seeds,
+                         absl::Span<const Tensor> inputs, const GradOptions& options) {
+  std::vector<Capture> captures;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    captures.push_back({gradient_edge(inputs[i]), {}});
+    if (!captures.back().edge && !may_be_unused(options)) {
+      throw Error(ErrorCategory::not_differentiable,
+                  in_words("input", i) + " does not require grad");
+    }
+  }
+  std::vector<Tensor> results =
+      Engine::default_engine().grad(roots_of(roots, seeds), captures, options);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (results[i].defined() || !options.materialise_unused) continue;
+    results[i] = zeros(inputs[i].shape(), inputs[i].type(), inputs[i].device());
+  }
+  return results;
+}
+
+// ---- From inside a pass
+// ---------------------------------------------------------------------------
+
+namespace {
+
+GraphTask& task_for(const char* what) {
+  GraphTask* task = thread_context().task;
+  if (task) return *task;
+  throw Error(ErrorCategory::outside_pass, std::string(what) + " was called outside of a pass");
+}
+
+}  // namespace
+
+void queue_callback(std::function<void()> callback) {
+  GraphTask& task = task_for("queue_callback()");
+  LockGuard lock(task.mutex);
+  task.callbacks.push_back(std::move(callback));
+}
+
+std::optional<PassInfo> current_pass() {
+  const GraphTask* task = thread_context().task;
+  if (!task) return std::nullopt;
+  return PassInfo{task->id, task->depth};
+}
+
+bool will_run(const Node& node) {
+  return task_for("will_run()").runs(node);
+}
+
+bool is_checkpoint_valid() {
+  const GraphTask* task = thread_context().task;
+  return !task || task->is_checkpoint_valid;
+}
+
+}  // namespace gradcts::reference

@@ -1,0 +1,182 @@
+#include "reference_engine/engine/engine_state.h"
+
+#include <chrono>
+#include <cstdlib>
+
+#include "reference_engine/engine/fork_guard.h"
+#include "reference_engine/engine/node_run.h"
+#include "reference_engine/engine/thread_context.h"
+
+namespace gradcts::reference {
+namespace {
+
+// ---- Serving a queue
+// ------------------------------------------------------------------------------
+
+void run_entry(const ReadyEntry& entry, ThreadStateGuard& state, WorkingThread& thread) {
+  GraphTask& task = *entry.task;
+  if (!task.has_error()) {
+    if (state.current() != &task) state.enter(task);
+    try {
+      run_node(task, *entry.state, thread);
+    } catch (...) {
+      task.set_error(std::current_exception());
+    }
+    state.settle(task);
+  }
+}
+
+// Serves the thread's queue until the pass is finished; without one, until shutdown. Between nodes
+// of a pass of its own the thread stays in the pass; of another one it lets go at once, since the
+// pass may be gone as soon as its node is finished.
+void serve(GraphTask* until) {
+  ThreadContext& context = thread_context();
+  WorkingThread thread{thread_mode(), *context.queue};
+  ThreadStateGuard state;
+  const int least_depth = until ? until->depth : 0;
+  ReadyEntry entry;
+  while (!until || !until->is_finished()) {
+    const ReadyQueue::Next next = thread.queue.pop(least_depth, entry);
+    if (next == ReadyQueue::Next::shutdown) return;
+    if (next == ReadyQueue::Next::woken) continue;
+    run_entry(entry, state, thread);
+    if (entry.task != until) state.leave();
+    entry.task->finish_one();
+  }
+}
+
+void serve_until_shutdown() {
+  serve(nullptr);
+}
+
+// ---- The owner's part
+// -----------------------------------------------------------------------------
+
+// The streams that were current at the call wait for all that the pass wrote for the caller
+// (STREAM-5).
+void wait_for_results(GraphTask& task) {
+  LockGuard lock(task.mutex);
+  for (Stream written : task.written_streams) {
+    for (Stream caller : task.caller_streams) {
+      if (caller.device == written.device) wait_stream(caller, written);
+    }
+  }
+  for (const Tensor& result : task.results) {
+    if (!result.defined()) continue;
+    for (Stream caller : task.caller_streams) {
+      if (caller.device == result.device()) register_use(result, caller);
+    }
+  }
+}
+
+std::function<void()> next_callback(GraphTask& task) {
+  LockGuard lock(task.mutex);
+  if (task.callbacks.empty()) return nullptr;
+  auto callback = std::move(task.callbacks.front());
+  task.callbacks.pop_front();
+  return callback;
+}
+
+// In order, those that are added meanwhile too; the first exception ends it (CB-1, CB-5).
+void run_callbacks(GraphTask& task) {
+  ThreadStateGuard state;
+  while (auto callback = next_callback(task)) {
+    state.enter(task);
+    for (Stream stream : task.caller_streams) set_current_stream(stream);
+    callback();
+  }
+}
+
+double shutdown_wait_seconds() {
+  const char* limit = std::getenv("GRADCTS_SHUTDOWN_WAIT_LIMIT");
+  return limit ? std::atof(limit) : 10.0;
+}
+
+}  // namespace
+
+EngineState::EngineState()
+    : workers(std::make_shared<DeviceWorkers>(serve_until_shutdown)),
+      pool(std::make_shared<ReentrantPool>()) {}
+
+OwnedTask EngineState::make_task(const PassOptions& options) {
+  if (is_forked_after_workers()) {
+    throw Error(ErrorCategory::forked,
+                "this process was forked after the engine had started threads, which it does not "
+                "have: passes cannot run here");
+  }
+  ThreadContext& context = thread_context();
+  // A pass inside of one that was running at stop() may end that one properly.
+  if (is_stopped_.load(std::memory_order_acquire) && !context.task) {
+    throw Error(ErrorCategory::stopped, "the engine was stopped");
+  }
+  if (!context.queue) context.queue = std::make_shared<ReadyQueue>();
+  const int depth = context.task ? context.task->depth + 1 : 0;
+  return OwnedTask(new GraphTask(options, depth, context.task, context.queue));
+}
+
+std::vector<Tensor> EngineState::execute(GraphTask& task, absl::Span<const Root> roots) {
+  const CurrentDevicesGuard devices;
+  start(task, roots);
+  run(task);
+  return finish(task);
+}
+
+// All that is shared is set before the first push (DEV-7).
+void EngineState::start(GraphTask& task, absl::Span<const Root> roots) {
+  for (auto& [device, queue] : task.device_queues) {
+    queue = workers->queue_of(device);
+    task.caller_streams.push_back(current_stream(device));
+  }
+  if (!task.is_local) {
+    LockGuard lock(task.mutex);
+    task.deliveries.resize(task.states.size());
+  }
+  for (const Root& root : roots) task.roots.push_back(root.edge.node);
+  for (std::uint32_t i = 0; i < roots.size(); ++i) {
+    if (roots[i].edge) {
+      deliver_seed(task, roots[i].edge, roots[i].seed, i, *thread_context().queue);
+    }
+  }
+}
+
+void EngineState::run(GraphTask& task) {
+  ThreadContext& context = thread_context();
+  if (!context.task) return serve(&task);
+  if (context.nesting < nesting_limit.load(std::memory_order_relaxed)) {
+    ++context.nesting;
+    serve(&task);
+    --context.nesting;
+    return;
+  }
+  pool->run_and_wait([&task, &context, &devices = current_devices()] {
+    const CurrentDevicesGuard guard(devices);
+    ThreadContext& stand_in = thread_context();
+    stand_in.queue = context.queue;
+    stand_in.nesting = 0;
+    serve(&task);
+    stand_in.queue = nullptr;
+  });
+}
+
+std::vector<Tensor> EngineState::finish(GraphTask& task) {
+  if (task.has_error()) std::rethrow_exception(task.error());
+  task.check_complete();
+  if (!task.is_local) wait_for_results(task);
+  run_callbacks(task);
+  return std::move(task.results);
+}
+
+void EngineState::stop() {
+  is_stopped_.store(true, std::memory_order_release);
+  using std::chrono::duration;
+  using std::chrono::steady_clock;
+  const auto limit =
+      std::chrono::duration_cast<steady_clock::duration>(duration<double>(shutdown_wait_seconds()));
+  const auto deadline = steady_clock::now() + limit;
+  workers->push_shutdown();
+  pool->push_shutdown();
+  workers->threads().wait_for_none(deadline);
+  pool->threads().wait_for_none(deadline);
+}
+
+}  // namespace gradcts::reference

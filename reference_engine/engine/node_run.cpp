@@ -1,0 +1,382 @@
+#include "reference_engine/engine/node_run.h"
+
+#include <algorithm>
+
+#include "reference_engine/engine/validation.h"
+#include "reference_engine/graph/accumulation.h"
+#include "reference_engine/graph/node_hooks.h"
+
+namespace gradcts::reference {
+namespace {
+
+// ---- Errors
+// ---------------------------------------------------------------------------------------
+
+[[noreturn]] void throw_bad_output(const Node& node, std::size_t index, const Mismatch& mismatch) {
+  throw Error(mismatch.category, "node " + node.name() + " returned an invalid gradient at index " +
+                                     std::to_string(index) + ": " + mismatch.message);
+}
+
+[[noreturn]] void throw_bad_hook(const std::string& hook, const Node& node,
+                                 const std::string& what) {
+  throw Error(ErrorCategory::hook_result,
+              hook + " of node " + node.name() + " returned an invalid result: " + what);
+}
+
+[[noreturn]] void throw_bad_count(const Node& node, std::size_t count) {
+  throw Error(ErrorCategory::gradient_count,
+              "node " + node.name() + " returned an invalid number of gradients: expected " +
+                  std::to_string(node.next_edges().size()) + " but got " + std::to_string(count));
+}
+
+// A delivery that was not counted on: the graph was changed during the pass, or the engine is
+// wrong.
+[[noreturn]] void throw_unexpected(const Node& from, const Node& to) {
+  throw Error(ErrorCategory::incomplete_pass, "node " + from.name() + " delivered to node " +
+                                                  to.name() + ", which did not wait for it");
+}
+
+// ---- Hooks
+// ----------------------------------------------------------------------------------------
+
+std::string hook_name(const char* kind, std::int64_t number) {
+  return std::string(kind) + " " + std::to_string(number);
+}
+
+// Hooks may change values and not kinds.
+void check_hook_result(const Node& node, const InputMetadata& expected, Tensor& result,
+                       const std::string& hook, std::size_t index) {
+  if (auto mismatch = fit(expected, result, true)) {
+    throw_bad_hook(hook, node, "at index " + std::to_string(index) + " " + mismatch->message);
+  }
+}
+
+void run_tensor_hooks(const Node& node, std::uint32_t slot, const SlotHooks& hooks,
+                      Tensor& gradient) {
+  hooks.tensor.for_each([&](const TensorHook& hook, std::int64_t number) {
+    std::optional<Tensor> result = hook(gradient);
+    if (!result) return;
+    check_hook_result(node, node.slot(slot), *result, hook_name("tensor hook", number), slot);
+    gradient = std::move(*result);
+  });
+}
+
+// Adds to the `.grad` of a tensor that is no leaf, without taking anything over: the gradient flows
+// on.
+void keep_gradient(GradientCell& cell, const Tensor& gradient) {
+  if (!gradient.defined()) return;
+  cell.update([&](const Tensor& current) {
+    return current.defined() ? accumulate(current, gradient) : gradient;
+  });
+}
+
+void run_slot_hooks(const Node& node, const NodeHooks& hooks, Gradients& inputs) {
+  for (std::uint32_t slot = 0; slot < node.slot_count(); ++slot) {
+    const std::shared_ptr<SlotHooks> slot_hooks = hooks.slot(slot);
+    if (!slot_hooks) continue;
+    run_tensor_hooks(node, slot, *slot_hooks, inputs[slot]);
+    for (const auto& cell : hooks.retained(*slot_hooks)) keep_gradient(*cell, inputs[slot]);
+  }
+}
+
+void run_pre_hooks(const Node& node, const NodeHooks& hooks, Gradients& inputs) {
+  hooks.pre.for_each([&](const NodePreHook& hook, std::int64_t number) {
+    std::optional<Gradients> result = hook(inputs);
+    if (!result) return;
+    const std::string name = hook_name("pre-hook", number);
+    if (result->size() != inputs.size()) {
+      throw_bad_hook(name, node,
+                     "expected " + std::to_string(inputs.size()) + " gradients but got " +
+                         std::to_string(result->size()));
+    }
+    for (std::uint32_t slot = 0; slot < inputs.size(); ++slot) {
+      check_hook_result(node, node.slot(slot), (*result)[slot], name, slot);
+    }
+    inputs = std::move(*result);
+  });
+}
+
+void run_post_hooks(const Node& node, const NodeHooks& hooks, Gradients& outputs,
+                    const Gradients& inputs) {
+  hooks.post.for_each([&](const NodePostHook& hook, std::int64_t number) {
+    std::optional<Gradients> result = hook(outputs, inputs);
+    if (!result) return;
+    const std::string name = hook_name("post hook", number);
+    if (result->size() != outputs.size()) {
+      throw_bad_hook(name, node,
+                     "expected " + std::to_string(outputs.size()) + " gradients but got " +
+                         std::to_string(result->size()));
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const Edge& edge = node.next_edges()[i];
+      if (edge) check_hook_result(node, edge.node->slot(edge.slot), (*result)[i], name, i);
+    }
+    outputs = std::move(*result);
+  });
+}
+
+// ---- Captures
+// -------------------------------------------------------------------------------------
+
+void note_written(GraphTask& task, Stream stream) {
+  if (stream.device.is_cpu()) return;
+  LockGuard lock(task.mutex);
+  auto& streams = task.written_streams;
+  if (std::find(streams.begin(), streams.end(), stream) == streams.end()) streams.push_back(stream);
+}
+
+Tensor run_capture_hooks(const PlannedCapture& capture, const Node& node, Tensor gradient) {
+  if (!capture.hooks) return gradient;
+  for (std::size_t i = 0; i < capture.hooks->size(); ++i) {
+    std::optional<Tensor> result = (*capture.hooks)[i](gradient);
+    if (!result) continue;
+    check_hook_result(node, node.slot(capture.slot), *result,
+                      hook_name("capture hook", static_cast<std::int64_t>(i)), capture.slot);
+    gradient = std::move(*result);
+  }
+  return gradient;
+}
+
+void run_captures(GraphTask& task, const NodeState& state, const Gradients& inputs) {
+  for (std::uint32_t next = state.capture; next != 0;) {
+    const PlannedCapture& capture = task.captures[next - 1];
+    next = capture.next;
+    const Tensor& gradient = inputs[capture.slot];
+    if (gradient.defined()) note_written(task, state.node->slot(capture.slot).stream);
+    if (capture.accumulate_into) {
+      keep_gradient(*capture.accumulate_into, gradient);
+    } else {
+      task.results[capture.result] = run_capture_hooks(capture, *state.node, gradient);
+    }
+  }
+}
+
+// ---- Deliveries
+// -----------------------------------------------------------------------------------
+
+// Puts a node that has all it waits for into the ready queue of its device.
+void push_ready(GraphTask& task, NodeState& state, ReadyQueue& own_queue) {
+  const ReadyEntry entry{ReadyEntry::make_priority(task.depth, state.node->sequence_number()),
+                         &task, &state};
+  ReadyQueue& queue = task.is_local ? own_queue : task.queue_of(*state.node);
+  task.count_pushed();
+  task.add_outstanding();
+  if (&queue == &own_queue) {
+    queue.push_own(entry);
+  } else if (!queue.push(entry)) {
+    task.finish_one();
+  }
+}
+
+void add_to_slot(NodeState& state, std::uint32_t slot, Tensor gradient) {
+  if (!gradient.defined()) return;
+  if (state.inputs.empty()) state.inputs.resize(state.node->slot_count());
+  Tensor& sum = state.inputs[slot];
+  sum = sum.defined() ? accumulate(std::move(sum), std::move(gradient)) : std::move(gradient);
+}
+
+// The state of the edge's node, if it waits for deliveries; null if it takes no part.
+NodeState* receiver(const GraphTask& task, const Node& from, const Edge& edge) {
+  NodeState* next = task.states.find(*edge.node);
+  if (next && next->takes_part()) {
+    if (next->missing == 0) throw_unexpected(from, *edge.node);
+    return next;
+  }
+  if (!next && !task.is_pruned) throw_unexpected(from, *edge.node);
+  return nullptr;
+}
+
+void deliver_local(GraphTask& task, const Node& node, Gradients& outputs, ReadyQueue& queue) {
+  const Edges& edges = node.next_edges();
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    if (!edges[i]) continue;
+    NodeState* next = receiver(task, node, edges[i]);
+    if (!next) continue;
+    add_to_slot(*next, edges[i].slot, std::move(outputs[i]));
+    if (--next->missing == 0) push_ready(task, *next, queue);
+  }
+}
+
+// Puts the gradient down for the thread that will run the node: see Note [Two kinds of pass]. The
+// event is recorded now, on the stream that has just written, and only if another one will read.
+void put_down(GraphTask& task, const Edge& edge, std::uint64_t order, Tensor gradient)
+    GRADCTS_REQUIRES(task.mutex) {
+  if (!gradient.defined()) return;
+  const Stream producer = current_stream(gradient.device());
+  const bool crosses = producer != edge.node->slot(edge.slot).stream;
+  Event written = crosses ? record_event(producer) : nullptr;
+  task.deliveries[task.states.find_index(*edge.node)].push_back(
+      {edge.slot, order, std::move(gradient), producer, std::move(written)});
+}
+
+void deliver_shared(GraphTask& task, const Node& node, std::uint32_t index, Gradients& outputs,
+                    ReadyQueue& queue) {
+  absl::InlinedVector<NodeState*, 4> ready;
+  {
+    LockGuard lock(task.mutex);
+    const Edges& edges = node.next_edges();
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+      if (!edges[i]) continue;
+      NodeState* next = receiver(task, node, edges[i]);
+      if (!next) continue;
+      put_down(task, edges[i], (std::uint64_t{index} + 1) << 32 | i, std::move(outputs[i]));
+      if (--next->missing == 0) ready.push_back(next);
+    }
+  }
+  for (NodeState* state : ready) push_ready(task, *state, queue);
+}
+
+// Adds up what was put down, on the node's thread and stream, in an order that does not depend on
+// which came first (ACC-5).
+Gradients add_up(const Node& node, std::vector<Delivery> deliveries) {
+  std::sort(deliveries.begin(), deliveries.end(),
+            [](const Delivery& a, const Delivery& b) { return a.order < b.order; });
+  Gradients sums(node.slot_count());
+  for (Delivery& delivery : deliveries) {
+    const Stream reader = node.slot(delivery.slot).stream;
+    wait_event(reader, delivery.written);
+    register_use(delivery.gradient, reader);
+    Tensor& sum = sums[delivery.slot];
+    sum = sum.defined() ? accumulate(std::move(sum), std::move(delivery.gradient))
+                        : std::move(delivery.gradient);
+  }
+  return sums;
+}
+
+// ---- One node
+// -------------------------------------------------------------------------------------
+
+void materialise_inputs(const Node& node, Gradients& inputs) {
+  for (std::uint32_t slot = 0; slot < inputs.size(); ++slot) {
+    const InputMetadata& metadata = node.slot(slot);
+    if (!inputs[slot].defined()) {
+      inputs[slot] = zeros(metadata.shape, metadata.type, metadata.device());
+    }
+  }
+}
+
+void validate_outputs(const Node& node, Gradients& outputs) {
+  const Edges& edges = node.next_edges();
+  if (outputs.size() != edges.size()) throw_bad_count(node, outputs.size());
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    if (!edges[i]) continue;
+    const InputMetadata& expected = edges[i].node->slot(edges[i].slot);
+    if (auto mismatch = fit(expected, outputs[i], node.strict_validation())) {
+      throw_bad_output(node, i, *mismatch);
+    }
+  }
+}
+
+// A post hook that is added while the node runs finds no inputs: nobody kept them (HOOK-5).
+Gradients apply_with_hooks(Node& node, Gradients inputs) {
+  if (node.hooks()) run_pre_hooks(node, *node.hooks(), inputs);
+  if (node.materialise()) materialise_inputs(node, inputs);
+  Gradients inputs_for_hooks;
+  if (node.hooks() && !node.hooks()->post.empty()) inputs_for_hooks = inputs;
+  Gradients outputs = node.apply(std::move(inputs));
+  validate_outputs(node, outputs);
+  if (node.hooks()) run_post_hooks(node, *node.hooks(), outputs, inputs_for_hooks);
+  return outputs;
+}
+
+bool any_defined(const Gradients& gradients) {
+  return std::any_of(gradients.begin(), gradients.end(),
+                     [](const Tensor& gradient) { return gradient.defined(); });
+}
+
+// The node with everything but the deliveries. Nothing where it is only captured.
+std::optional<Gradients> evaluate(GraphTask& task, NodeState& state, Gradients inputs) {
+  Node& node = *state.node;
+  if (inputs.size() != node.slot_count()) inputs.resize(node.slot_count());
+  if (node.hooks()) run_slot_hooks(node, *node.hooks(), inputs);
+  if (state.capture != 0) run_captures(task, state, inputs);
+  if (!state.needed) return std::nullopt;
+  const bool writes_leaf = !task.is_local && node.next_edges().empty() && any_defined(inputs);
+  Gradients outputs = apply_with_hooks(node, std::move(inputs));
+  if (writes_leaf) note_written(task, node.stream());
+  if (!task.options.keep_graph) node.release_saved();
+  return outputs;
+}
+
+void run_local(GraphTask& task, NodeState& state, WorkingThread& thread) {
+  Gradients inputs = state.take_inputs();
+  task.states.forget(state);
+  std::optional<Gradients> outputs = evaluate(task, state, std::move(inputs));
+  if (outputs) deliver_local(task, *state.node, *outputs, thread.queue);
+}
+
+// Streams of the node's slots are current while it runs, each on its device (STREAM-1).
+class NodeStreams {
+ public:
+  explicit NodeStreams(const Node& node) : first_(node.stream()) {
+    for (std::uint32_t slot = 1; slot < node.slot_count(); ++slot) {
+      const Stream stream = node.slot(slot).stream;
+      if (stream.device == node.stream().device || stream.device.is_cpu()) continue;
+      previous_.push_back(current_stream(stream.device));
+      set_current_stream(stream);
+    }
+  }
+  ~NodeStreams() {
+    for (auto it = previous_.rbegin(); it != previous_.rend(); ++it) set_current_stream(*it);
+  }
+  NodeStreams(const NodeStreams&) = delete;
+  NodeStreams& operator=(const NodeStreams&) = delete;
+
+ private:
+  StreamGuard first_;
+  absl::InlinedVector<Stream, 2> previous_;
+};
+
+void run_shared(GraphTask& task, NodeState& state, WorkingThread& thread) {
+  std::uint32_t index;
+  std::vector<Delivery> deliveries;
+  {
+    LockGuard lock(task.mutex);
+    index = task.states.find_index(*state.node);
+    deliveries = std::move(task.deliveries[index]);
+    task.states.forget(state);
+  }
+  const NodeStreams streams(*state.node);
+  std::optional<Gradients> outputs =
+      evaluate(task, state, add_up(*state.node, std::move(deliveries)));
+  if (outputs && !task.has_error()) {
+    deliver_shared(task, *state.node, index, *outputs, thread.queue);
+  }
+}
+
+}  // namespace
+
+void run_node(GraphTask& task, NodeState& state, WorkingThread& thread) {
+  thread.mode.running.node = state.node;
+  if (task.is_local) {
+    run_local(task, state, thread);
+  } else {
+    run_shared(task, state, thread);
+  }
+}
+
+void deliver_seed(GraphTask& task, const Edge& root, Tensor seed, std::uint32_t order,
+                  ReadyQueue& own_queue) {
+  bool is_ready;
+  NodeState* state;
+  if (task.is_local) {
+    state = task.states.find(*root.node);
+    if (!state || !state->takes_part()) return;
+    add_to_slot(*state, root.slot, std::move(seed));
+    is_ready = --state->missing == 0;
+  } else {
+    LockGuard lock(task.mutex);
+    state = task.states.find(*root.node);
+    if (!state || !state->takes_part()) return;
+    put_down(task, root, order, std::move(seed));
+    is_ready = --state->missing == 0;
+  }
+  if (is_ready) push_ready(task, *state, own_queue);
+}
+
+bool is_edge_needed_in_pass(const void* pass, const Edge& edge) {
+  const auto& task = *static_cast<const GraphTask*>(pass);
+  return task.is_needed(*edge.node);
+}
+
+}  // namespace gradcts::reference

@@ -1,0 +1,88 @@
+#include "reference_engine/engine/ready_queue.h"
+
+#include <algorithm>
+
+#include "reference_engine/engine/graph_task.h"
+
+namespace gradcts::reference {
+namespace {
+
+bool runs_later(const ReadyEntry& a, const ReadyEntry& b) {
+  return a.priority < b.priority;
+}
+
+}  // namespace
+
+void ReadyQueue::sift_up() {
+  std::push_heap(heap_.begin(), heap_.end(), runs_later);
+}
+
+ReadyEntry ReadyQueue::take_best() {
+  std::pop_heap(heap_.begin(), heap_.end(), runs_later);
+  const ReadyEntry best = heap_.back();
+  heap_.pop_back();
+  return best;
+}
+
+ReadyQueue::Next ReadyQueue::pop(int least_depth, ReadyEntry& entry) {
+  if (has_mail_.load(std::memory_order_acquire)) empty_inbox();
+  if (shutdown_seen_) {
+    shutdown_seen_ = false;
+    return Next::shutdown;
+  }
+  if (!heap_.empty() && heap_.front().depth() >= least_depth) {
+    entry = take_best();
+    return Next::entry;
+  }
+  wait();
+  return Next::woken;
+}
+
+void ReadyQueue::empty_inbox() {
+  LockGuard lock(mutex_);
+  for (const ReadyEntry& entry : inbox_) push_own(entry);
+  inbox_.clear();
+  shutdown_seen_ = shutdown_;
+  shutdown_ = false;
+  has_mail_.store(false, std::memory_order_relaxed);
+}
+
+void ReadyQueue::wait() {
+  {
+    LockGuard lock(mutex_);
+    while (!has_mail_.load(std::memory_order_relaxed)) mail_.wait(mutex_);
+  }
+  empty_inbox();
+}
+
+bool ReadyQueue::push(const ReadyEntry& entry) {
+  LockGuard lock(mutex_);
+  if (entry.task->is_given_up()) return false;
+  inbox_.push_back(entry);
+  has_mail_.store(true, std::memory_order_release);
+  mail_.notify_one();
+  return true;
+}
+
+void ReadyQueue::wake() {
+  LockGuard lock(mutex_);
+  has_mail_.store(true, std::memory_order_release);
+  mail_.notify_one();
+}
+
+void ReadyQueue::push_shutdown() {
+  LockGuard lock(mutex_);
+  shutdown_ = true;
+  has_mail_.store(true, std::memory_order_release);
+  mail_.notify_one();
+}
+
+std::size_t ReadyQueue::remove(const GraphTask& task) {
+  LockGuard lock(mutex_);
+  const auto is_of_task = [&](const ReadyEntry& entry) { return entry.task == &task; };
+  const std::size_t removed = std::erase_if(heap_, is_of_task) + std::erase_if(inbox_, is_of_task);
+  std::make_heap(heap_.begin(), heap_.end(), runs_later);
+  return removed;
+}
+
+}  // namespace gradcts::reference

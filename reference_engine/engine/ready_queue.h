@@ -1,0 +1,92 @@
+// The nodes that are ready to run on one thread, best first (ORDER-1).
+//
+// Note [Ready queues]
+// ~~~~~~~~~~~~~~~~~~~
+// A queue has an *owner*: the one thread that serves it now. For the CPU that is the thread that
+// called backward(), for a device its worker; when a nested pass moves to a pool thread, the pool
+// thread owns the queue until the pass is over, and its former owner sleeps (REENT-3). So there is
+// never more than one.
+//
+// What the owner makes ready itself goes into a heap that only the owner touches: no lock, no
+// atomic. Other threads put what they have into an inbox under a lock, and set a flag. The owner
+// looks at the flag before it takes the next entry, and sleeps on the inbox when it has nothing to
+// do. A wake-up is just the flag: nothing is queued for it, so there is nothing that could be
+// mistaken for a node or be left behind (ORDER-2, DEV-6).
+//
+// A thread that waits for a nested pass takes nodes of that depth or deeper only. Nodes of the
+// passes around it may wait for a lock that the waiting node holds, so running them could block the
+// thread for ever (B002). Nodes of other passes at least as deep are taken, and have to be: a
+// device's thread may be the only one that can run what another waiting thread waits for. Nothing
+// can block in a ring like that, since the deepest pass that is being waited for is served by every
+// thread that waits (REENT-7).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "reference_engine/sync/atomic.h"
+#include "reference_engine/sync/mutex.h"
+
+namespace gradcts::reference {
+
+class GraphTask;
+struct NodeState;
+
+struct ReadyEntry {
+  std::uint64_t priority;
+  GraphTask* task;
+  NodeState* state;
+
+  int depth() const { return static_cast<int>(priority >> sequence_bits); }
+
+  // Deeper passes first, then later nodes; accumulators have the highest sequence number.
+  static constexpr int sequence_bits = 44;
+  static std::uint64_t make_priority(int depth, std::uint64_t sequence_number) {
+    constexpr std::uint64_t highest = (std::uint64_t{1} << sequence_bits) - 1;
+    return static_cast<std::uint64_t>(depth) << sequence_bits |
+           (sequence_number < highest ? sequence_number : highest);
+  }
+};
+
+class ReadyQueue {
+ public:
+  enum class Next { entry, woken, shutdown };
+
+  // ---- For the owner ----
+
+  void push_own(const ReadyEntry& entry) {
+    heap_.push_back(entry);
+    sift_up();
+  }
+
+  // The next entry of at least this depth; waits for one. May return `woken` at any time, for the
+  // owner to look whether what it waits for is there. `shutdown` comes before everything, once.
+  Next pop(int least_depth, ReadyEntry& entry);
+
+  // Takes out what was queued for a pass that is given up; returns the number of entries.
+  std::size_t remove(const GraphTask& task);
+
+  // ---- For any thread ----
+
+  // False, and nothing is queued, if the pass was given up meanwhile.
+  bool push(const ReadyEntry& entry) GRADCTS_EXCLUDES(mutex_);
+  void wake() GRADCTS_EXCLUDES(mutex_);
+  void push_shutdown() GRADCTS_EXCLUDES(mutex_);
+
+ private:
+  void empty_inbox() GRADCTS_EXCLUDES(mutex_);
+  void wait() GRADCTS_EXCLUDES(mutex_);
+  void sift_up();
+  ReadyEntry take_best();
+
+  std::vector<ReadyEntry> heap_;  // the owner's
+
+  Atomic<bool> has_mail_{false};  // something below is new
+  Mutex mutex_;
+  ConditionVariable mail_;
+  std::vector<ReadyEntry> inbox_ GRADCTS_GUARDED_BY(mutex_);
+  bool shutdown_ GRADCTS_GUARDED_BY(mutex_) = false;
+  bool shutdown_seen_ = false;  // the owner's
+};
+
+}  // namespace gradcts::reference

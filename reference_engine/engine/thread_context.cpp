@@ -1,0 +1,40 @@
+#include "reference_engine/engine/thread_context.h"
+
+#include "reference_engine/engine/graph_task.h"
+#include "reference_engine/engine/node_run.h"
+
+namespace gradcts::reference {
+
+ThreadContext& thread_context() {
+  thread_local ThreadContext context;
+  return context;
+}
+
+ThreadStateGuard::ThreadStateGuard()
+    : context_(thread_context()),
+      mode_(thread_mode()),
+      previous_task_(context_.task),
+      previous_mode_(mode_) {}
+
+ThreadStateGuard::~ThreadStateGuard() {
+  leave();
+}
+
+void ThreadStateGuard::enter(GraphTask& task) {
+  context_.task = &task;
+  mode_.recording = task.options.create_graph;
+  if (mode_.value != task.user_value) mode_.value = task.user_value;
+  mode_.running = {nullptr, &task, is_edge_needed_in_pass};
+}
+
+void ThreadStateGuard::settle(const GraphTask& task) {
+  mode_.recording = task.options.create_graph;
+  if (mode_.value.get() != task.user_value.get()) mode_.value = task.user_value;
+}
+
+void ThreadStateGuard::leave() {
+  context_.task = previous_task_;
+  mode_ = previous_mode_;
+}
+
+}  // namespace gradcts::reference

@@ -1,0 +1,33 @@
+// Does a gradient fit the slot that it goes to? (VAL-1 to VAL-6)
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "reference_engine/error.h"
+#include "reference_engine/graph/input_metadata.h"
+
+namespace gradcts::reference {
+
+struct Mismatch {
+  ErrorCategory category;
+  std::string message;  // "expected shape [2] but got [3]"
+};
+
+namespace detail {
+std::optional<Mismatch> make_fit(const InputMetadata& expected, Tensor& gradient, bool strict);
+}
+
+// Makes the gradient fit: sums what was broadcast, casts to the recorded type, moves a
+// 0-dimensional tensor to the recorded device. Tells what is wrong where that is not possible or,
+// if strict, not needed to be the same. An undefined gradient fits everywhere.
+inline std::optional<Mismatch> fit(const InputMetadata& expected, Tensor& gradient, bool strict) {
+  if (!gradient.defined()) return std::nullopt;
+  if (gradient.type() == expected.type && gradient.device() == expected.device() &&
+      gradient.shape() == expected.shape) {
+    return std::nullopt;
+  }
+  return detail::make_fit(expected, gradient, strict);
+}
+
+}  // namespace gradcts::reference

@@ -1,0 +1,378 @@
+// Arithmetic and functions of one argument. Tested by operations_test.cpp.
+//
+// In each pair the backward function comes first. `g` is the gradient of the result.
+#include "reference_engine/error.h"
+#include "reference_engine/graph/in_place.h"
+#include "reference_engine/graph/operation.h"
+#include "reference_engine/graph/operations.h"
+#include "reference_engine/tensor/kernels.h"
+
+namespace gradcts::reference {
+namespace {
+
+using kernels::Binary;
+using kernels::Compare;
+using kernels::Unary;
+
+// A number as a tensor, for kernels that compare.
+Tensor number_like(const Tensor& a, double value) {
+  return full({}, value, a.type(), a.device());
+}
+
+// 1 where the condition holds, else 0, in the type of `like`.
+Tensor indicator(Compare compare, const Tensor& a, const Tensor& b, ScalarType type) {
+  return kernels::cast(kernels::compare(compare, a, b), type);
+}
+
+Gradients one(Tensor gradient) {
+  Gradients gradients;
+  gradients.push_back(std::move(gradient));
+  return gradients;
+}
+
+// ---- Two operands
+// ---------------------------------------------------------------------------------
+
+Gradients add_backward(Operation& op, const Gradients& g) {
+  Gradients result(2);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    if (op.needs(i)) result[i] = op.fit(i, g[0]);
+  }
+  return result;
+}
+constexpr OperationKind add_kind{"Add", add_backward, true};
+
+Gradients sub_backward(Operation& op, const Gradients& g) {
+  Gradients result(2);
+  if (op.needs(0)) result[0] = op.fit(0, g[0]);
+  if (op.needs(1)) result[1] = op.fit(1, neg(g[0]));
+  return result;
+}
+constexpr OperationKind sub_kind{"Sub", sub_backward};
+
+Gradients mul_backward(Operation& op, const Gradients& g) {
+  Gradients result(2);
+  if (op.needs(0)) result[0] = op.fit(0, mul(g[0], conj(op.saved(1))));
+  if (op.needs(1)) result[1] = op.fit(1, mul(g[0], conj(op.saved(0))));
+  return result;
+}
+constexpr OperationKind mul_kind{"Mul", mul_backward};
+
+Gradients div_backward(Operation& op, const Gradients& g) {
+  Gradients result(2);
+  const Tensor b = conj(op.saved(1));
+  const Tensor by_a = div(g[0], b);
+  if (op.needs(0)) result[0] = op.fit(0, by_a);
+  if (op.needs(1)) {
+    result[1] = op.fit(1, neg(mul(by_a, div(conj(op.saved(0)), b))));
+  }
+  return result;
+}
+constexpr OperationKind div_kind{"Div", div_backward};
+
+// Both operands take half of the gradient where they tie.
+template <Compare compare, bool swapped>
+Gradients extremum_backward(Operation& op, const Gradients& g) {
+  Gradients result(2);
+  const Tensor a = op.saved(0);
+  const Tensor b = op.saved(1);
+  const ScalarType type = g[0].type();
+  const Tensor tie = kernels::affine(indicator(Compare::equal, a, b, type), 0.5, 0);
+  const auto share = [&](const Tensor& winner, const Tensor& loser) {
+    const Tensor wins =
+        swapped ? indicator(compare, winner, loser, type) : indicator(compare, loser, winner, type);
+    return mul(g[0], kernels::binary(Binary::add, wins, tie));
+  };
+  if (op.needs(0)) result[0] = op.fit(0, share(a, b));
+  if (op.needs(1)) result[1] = op.fit(1, share(b, a));
+  return result;
+}
+constexpr OperationKind maximum_kind{"Maximum", extremum_backward<Compare::less, false>};
+constexpr OperationKind minimum_kind{"Minimum", extremum_backward<Compare::less, true>};
+
+Gradients where_backward(Operation& op, const Gradients& g) {
+  Gradients result(2);
+  const Tensor condition = op.saved(0);
+  const Tensor zero = number_like(g[0], 0);
+  if (op.needs(0)) result[0] = op.fit(0, where(condition, g[0], zero));
+  if (op.needs(1)) result[1] = op.fit(1, where(condition, zero, g[0]));
+  return result;
+}
+constexpr OperationKind where_kind{"Where", where_backward};
+
+Gradients mm_backward(Operation& op, const Gradients& g) {
+  Gradients result(2);
+  if (op.needs(0)) result[0] = op.fit(0, mm(g[0], conj(transpose(op.saved(1), 0, 1))));
+  if (op.needs(1)) result[1] = op.fit(1, mm(conj(transpose(op.saved(0), 0, 1)), g[0]));
+  return result;
+}
+constexpr OperationKind mm_kind{"Mm", mm_backward};
+
+// Each operand is saved only for the other one's gradient.
+void save_operands(const OperationPointer& op, const Tensor& a, const Tensor& b) {
+  if (!op) return;
+  if (op->next_edges()[1]) op->save(0, a);
+  if (op->next_edges()[0]) op->save(1, b);
+}
+
+Tensor multiplied(const OperationKind& kind, Tensor result, const Tensor& a, const Tensor& b) {
+  save_operands(record(kind, result, {a, b}), a, b);
+  return result;
+}
+
+Tensor with_both_saved(const OperationKind& kind, Tensor result, const Tensor& a, const Tensor& b) {
+  if (auto op = record(kind, result, {a, b})) {
+    op->save(0, a);
+    op->save(1, b);
+  }
+  return result;
+}
+
+// ---- One operand and numbers
+// ----------------------------------------------------------------------
+
+Gradients neg_backward(Operation&, const Gradients& g) {
+  return one(neg(g[0]));
+}
+constexpr OperationKind neg_kind{"Neg", neg_backward};
+
+Gradients scale_backward(Operation& op, const Gradients& g) {
+  return one(scale(g[0], op.parameters.first));
+}
+constexpr OperationKind scale_kind{"Scale", scale_backward};
+
+Gradients add_scalar_backward(Operation&, const Gradients& g) {
+  return one(g[0]);
+}
+constexpr OperationKind add_scalar_kind{"AddScalar", add_scalar_backward, true};
+
+Gradients pow_backward(Operation& op, const Gradients& g) {
+  const double exponent = op.parameters.first;
+  if (exponent == 0) return one(zeros(g[0].shape(), g[0].type(), g[0].device()));
+  const Tensor slope = scale(pow(op.saved(0), exponent - 1), exponent);
+  return one(mul(g[0], conj(slope)));
+}
+constexpr OperationKind pow_kind{"Pow", pow_backward};
+
+// The saved tensor is a factor that does not change with the operand: a mask.
+Gradients masked_backward(Operation& op, const Gradients& g) {
+  return one(mul(g[0], op.saved(0)));
+}
+constexpr OperationKind clamp_kind{"Clamp", masked_backward};
+
+// ---- Functions, from their argument x or their value y
+// --------------------------------------------
+
+Gradients exp_backward(Operation& op, const Gradients& g) {
+  return one(mul(g[0], conj(op.saved(0))));  // y
+}
+constexpr OperationKind exp_kind{"Exp", exp_backward};
+
+Gradients log_backward(Operation& op, const Gradients& g) {
+  return one(div(g[0], conj(op.saved(0))));  // x
+}
+constexpr OperationKind log_kind{"Log", log_backward};
+
+Gradients sin_backward(Operation& op, const Gradients& g) {
+  return one(mul(g[0], conj(cos(op.saved(0)))));  // x
+}
+constexpr OperationKind sin_kind{"Sin", sin_backward};
+
+Gradients cos_backward(Operation& op, const Gradients& g) {
+  return one(neg(mul(g[0], conj(sin(op.saved(0))))));  // x
+}
+constexpr OperationKind cos_kind{"Cos", cos_backward};
+
+Gradients tanh_backward(Operation& op, const Gradients& g) {
+  const Tensor y = conj(op.saved(0));
+  return one(mul(g[0], add_scalar(neg(mul(y, y)), 1)));
+}
+constexpr OperationKind tanh_kind{"Tanh", tanh_backward};
+
+Gradients sigmoid_backward(Operation& op, const Gradients& g) {
+  const Tensor y = conj(op.saved(0));
+  return one(mul(g[0], mul(y, add_scalar(neg(y), 1))));
+}
+constexpr OperationKind sigmoid_kind{"Sigmoid", sigmoid_backward};
+
+Gradients relu_backward(Operation& op, const Gradients& g) {
+  const Tensor y = op.saved(0);
+  return one(mul(g[0], indicator(Compare::less, number_like(y, 0), y, g[0].type())));
+}
+constexpr OperationKind relu_kind{"Relu", relu_backward};
+
+Gradients sqrt_backward(Operation& op, const Gradients& g) {
+  return one(div(g[0], scale(conj(op.saved(0)), 2)));  // y
+}
+constexpr OperationKind sqrt_kind{"Sqrt", sqrt_backward};
+
+Gradients abs_backward(Operation& op, const Gradients& g) {
+  const Tensor x = op.saved(0);
+  if (is_complex(x.type())) return one(mul(g[0], div(x, cast(abs(x), x.type()))));
+  return one(mul(g[0], kernels::unary(Unary::sign, detach(x))));
+}
+constexpr OperationKind abs_kind{"Abs", abs_backward};
+
+Gradients conj_backward(Operation&, const Gradients& g) {
+  return one(conj(g[0]));
+}
+constexpr OperationKind conj_kind{"Conj", conj_backward};
+
+Tensor from_argument(const OperationKind& kind, Unary function, const Tensor& a) {
+  Tensor result = kernels::unary(function, a);
+  if (auto op = record(kind, result, {a})) op->save(0, a);
+  return result;
+}
+
+Tensor from_value(const OperationKind& kind, Unary function, const Tensor& a) {
+  Tensor result = kernels::unary(function, a);
+  if (auto op = record(kind, result, {a})) op->save_output(0, result);
+  return result;
+}
+
+// In place, such a function saves the changed tensor itself, and so notices a later change
+// (KEEP-3). A view cannot be saved like that: its producer comes and goes with its base.
+void from_value_(const OperationKind& kind, Unary function, const Tensor& a) {
+  const AutogradState* state = autograd_state(a);
+  if (!is_recorded({a}) || (state && state->view)) {
+    return change_in_place(a, [&](const Tensor& x) { return from_value(kind, function, x); });
+  }
+  check_changeable(a);
+  auto op = make_node<Operation>(kind, gradient_edges({a}));
+  op->add_slot(InputMetadata(a));
+  kernels::unary_(function, a);
+  replace_producer(a, {op, 0});
+  op->save_output(0, a);
+}
+
+}  // namespace
+
+Tensor add(const Tensor& a, const Tensor& b) {
+  Tensor result = kernels::add(a, b);
+  record(add_kind, result, {a, b});
+  return result;
+}
+
+Tensor sub(const Tensor& a, const Tensor& b) {
+  Tensor result = kernels::binary(Binary::sub, a, b);
+  record(sub_kind, result, {a, b});
+  return result;
+}
+
+Tensor mul(const Tensor& a, const Tensor& b) {
+  return multiplied(mul_kind, kernels::binary(Binary::mul, a, b), a, b);
+}
+
+Tensor div(const Tensor& a, const Tensor& b) {
+  Tensor result = kernels::binary(Binary::div, a, b);
+  if (auto op = record(div_kind, result, {a, b})) {
+    if (op->next_edges()[1]) op->save(0, a);
+    op->save(1, b);
+  }
+  return result;
+}
+
+Tensor neg(const Tensor& a) {
+  Tensor result = kernels::unary(Unary::neg, a);
+  record(neg_kind, result, {a});
+  return result;
+}
+
+Tensor scale(const Tensor& a, double factor) {
+  Tensor result = kernels::affine(a, factor, 0);
+  if (auto op = record(scale_kind, result, {a})) op->parameters.first = factor;
+  return result;
+}
+
+Tensor add_scalar(const Tensor& a, double term) {
+  Tensor result = kernels::affine(a, 1, term);
+  record(add_scalar_kind, result, {a});
+  return result;
+}
+
+Tensor pow(const Tensor& a, double exponent) {
+  Tensor result = kernels::pow(a, exponent);
+  if (auto op = record(pow_kind, result, {a})) {
+    op->parameters.first = exponent;
+    op->save(0, a);
+  }
+  return result;
+}
+
+Tensor maximum(const Tensor& a, const Tensor& b) {
+  return with_both_saved(maximum_kind, kernels::binary(Binary::maximum, a, b), a, b);
+}
+
+Tensor minimum(const Tensor& a, const Tensor& b) {
+  return with_both_saved(minimum_kind, kernels::binary(Binary::minimum, a, b), a, b);
+}
+
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  Tensor result = kernels::where(condition, a, b);
+  if (auto op = record(where_kind, result, {a, b})) op->save(0, condition);
+  return result;
+}
+
+Tensor clamp(const Tensor& a, double low, double high) {
+  Tensor result = kernels::clamp(a, low, high);
+  if (auto op = record(clamp_kind, result, {a})) {
+    const Tensor above = indicator(Compare::less_equal, number_like(a, low), a, a.type());
+    const Tensor below = indicator(Compare::less_equal, a, number_like(a, high), a.type());
+    op->save(0, kernels::binary(Binary::mul, above, below));
+  }
+  return result;
+}
+
+Tensor mm(const Tensor& a, const Tensor& b) {
+  return multiplied(mm_kind, kernels::mm(a, b), a, b);
+}
+
+Tensor exp(const Tensor& a) {
+  return from_value(exp_kind, Unary::exp, a);
+}
+Tensor log(const Tensor& a) {
+  return from_argument(log_kind, Unary::log, a);
+}
+Tensor sin(const Tensor& a) {
+  return from_argument(sin_kind, Unary::sin, a);
+}
+Tensor cos(const Tensor& a) {
+  return from_argument(cos_kind, Unary::cos, a);
+}
+Tensor tanh(const Tensor& a) {
+  return from_value(tanh_kind, Unary::tanh, a);
+}
+Tensor sigmoid(const Tensor& a) {
+  return from_value(sigmoid_kind, Unary::sigmoid, a);
+}
+Tensor relu(const Tensor& a) {
+  return from_value(relu_kind, Unary::relu, a);
+}
+Tensor sqrt(const Tensor& a) {
+  return from_value(sqrt_kind, Unary::sqrt, a);
+}
+Tensor abs(const Tensor& a) {
+  return from_argument(abs_kind, Unary::abs, a);
+}
+
+void exp_(const Tensor& a) {
+  from_value_(exp_kind, Unary::exp, a);
+}
+void tanh_(const Tensor& a) {
+  from_value_(tanh_kind, Unary::tanh, a);
+}
+void sigmoid_(const Tensor& a) {
+  from_value_(sigmoid_kind, Unary::sigmoid, a);
+}
+void relu_(const Tensor& a) {
+  from_value_(relu_kind, Unary::relu, a);
+}
+
+Tensor conj(const Tensor& a) {
+  if (!is_complex(a.type())) return a;
+  Tensor result = kernels::unary(Unary::conj, a);
+  record(conj_kind, result, {a});
+  return result;
+}
+
+}  // namespace gradcts::reference

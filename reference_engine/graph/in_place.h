@@ -1,0 +1,42 @@
+// In-place changes: what they do to the graph.
+//
+// Note [In-place changes]
+// ~~~~~~~~~~~~~~~~~~~~~~~
+// An in-place operation is its out-of-place form, computed from a copy of the old elements, whose
+// result is then written over the old elements and whose node becomes the tensor's producer. So
+// each operation has one backward, and what its node saved is never what the change overwrites.
+// (Functions whose backward wants their own value save the changed tensor itself where they can, so
+// that a later change is noticed: from_value_() in arithmetic.cpp.)
+//
+// If the changed tensor is a view, its base has changed too:
+//
+//     before                      v.mul_(x)                       after
+//
+//     ┌ producer of base          base ─► InPlaceOnView ─┬► producer of base (as before)
+//     base                                (holds Mul)    └► producer of x
+//      └ v = base[0]              v    ─► View ─► InPlaceOnView
+//
+// InPlaceOnView splits the gradient of the base: the part that the view sees goes through Mul, and
+// comes back in its place. The view, and any other view of the base, gets a new producer when it is
+// next asked for one, which leads through the base (view_edge in autograd_state.h).
+#pragma once
+
+#include <functional>
+
+#include "reference_engine/graph/autograd_state.h"
+
+namespace gradcts::reference {
+
+// Changes `a` to function(a as it was), and the graph along with it. Throws Error(invalid_argument)
+// for a leaf that requires grad (while recording), an expanded tensor, and a result of another
+// shape.
+void change_in_place(const Tensor& a, const std::function<Tensor(const Tensor& before)>& function);
+
+// Throws where an in-place change of `a` is not allowed now.
+void check_changeable(const Tensor& a);
+
+// The edge of a view whose base has changed: through a new node to the base. Null if the base has
+// none.
+Edge edge_through_base(const Tensor& view, const ViewOrigin& origin);
+
+}  // namespace gradcts::reference

@@ -1,0 +1,129 @@
+#include "reference_engine/graph/saved_tensor.h"
+
+#include <vector>
+
+#include "reference_engine/error.h"
+#include "reference_engine/graph/autograd.h"
+#include "reference_engine/graph/autograd_state.h"
+#include "reference_engine/graph/recording.h"
+#include "reference_engine/tensor/kernels.h"
+
+namespace gradcts::reference {
+namespace {
+
+using HooksPointer = std::shared_ptr<const SavedTensorHooks>;
+
+std::vector<HooksPointer>& hooks_of_thread() {
+  thread_local std::vector<HooksPointer> stack;
+  return stack;
+}
+
+// Runs without recording, and on a copy: what a hook does to its argument must not reach the
+// forward step, even if it is about to be refused (B052).
+std::shared_ptr<void> pack(const SavedTensorHooks& hooks, const Tensor& tensor) {
+  RecordingGuard guard(false);
+  const Tensor argument = kernels::clone(tensor);
+  const std::uint32_t version = argument.version();
+  auto packed = hooks.pack(argument);
+  if (argument.version() != version) {
+    throw Error(ErrorCategory::hook_result,
+                "a pack hook for saved tensors changed its argument in place: " + describe(tensor));
+  }
+  return packed;
+}
+
+}  // namespace
+
+struct SavedTensor::Content {
+  Tensor tensor;  // with its place in the graph, unless it is an output; undefined if packed
+  Edge edge;      // of what was packed, that place
+  bool is_output = false;  // then the place is a slot of the owner
+  std::uint32_t slot = 0;
+  std::uint32_t version = 0;
+  HooksPointer hooks;
+  std::shared_ptr<void> packed;
+};
+
+std::shared_ptr<SavedTensor::Content> SavedTensor::make_content(const Tensor& tensor) {
+  auto content = std::make_shared<Content>();
+  content->version = tensor.version();
+  if (!hooks_of_thread().empty()) {
+    content->hooks = hooks_of_thread().back();  // held: the hook may close its own context (B051)
+    content->packed = pack(*content->hooks, tensor);
+  }
+  return content;
+}
+
+void SavedTensor::save(const Tensor& tensor) {
+  if (!tensor.defined()) return;
+  auto content = make_content(tensor);
+  if (content->hooks) {
+    content->edge = gradient_edge(tensor);
+  } else {
+    content->tensor = tensor;
+  }
+  LockGuard lock(mutex_);
+  content_ = std::move(content);
+}
+
+void SavedTensor::save_output(const Tensor& output) {
+  auto content = make_content(output);
+  content->is_output = true;
+  content->slot = gradient_edge(output).slot;
+  if (!content->hooks) content->tensor = output.alias();
+  LockGuard lock(mutex_);
+  content_ = std::move(content);
+}
+
+Tensor SavedTensor::unpack(Node& owner) const {
+  std::shared_ptr<const Content> content;
+  {
+    LockGuard lock(mutex_);
+    if (released_) {
+      throw Error(ErrorCategory::graph_released,
+                  "a second backward pass through node " + owner.name() +
+                      ", whose saved tensors were released by the first one; to go through a graph "
+                      "twice, pass keep_graph = true the first time");
+    }
+    content = content_;
+  }
+  if (!content) return {};
+  Tensor tensor = content->hooks ? content->hooks->unpack(content->packed) : content->tensor;
+  if (!content->hooks && tensor.version() != content->version) {
+    throw Error(ErrorCategory::saved_tensor_modified,
+                "node " + owner.name() + " saved a tensor " + describe(tensor) + " at version " +
+                    std::to_string(content->version) +
+                    ", which was changed in place since: it is at "
+                    "version " +
+                    std::to_string(tensor.version()));
+  }
+  if (!content->is_output && !content->hooks) return tensor;
+  Edge edge = content->is_output ? Edge{NodePointer(&owner), content->slot} : content->edge;
+  if (!edge || !is_recording()) return tensor;
+  tensor = tensor.alias();
+  make_autograd_state(tensor).producer = std::move(edge);
+  return tensor;
+}
+
+void SavedTensor::release() {
+  std::shared_ptr<const Content> content;  // let go after the lock
+  LockGuard lock(mutex_);
+  content = std::move(content_);
+  released_ = true;
+}
+
+void push_saved_tensor_hooks(SavedTensorHooks hooks) {
+  hooks_of_thread().push_back(std::make_shared<const SavedTensorHooks>(std::move(hooks)));
+}
+
+void pop_saved_tensor_hooks() {
+  auto& stack = hooks_of_thread();
+  if (stack.empty()) {
+    throw Error(ErrorCategory::invalid_argument,
+                "no hooks for saved tensors are set on this thread");
+  }
+  HooksPointer last = std::move(stack.back());
+  stack.pop_back();
+}
+
+}  // namespace gradcts::reference

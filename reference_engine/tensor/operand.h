@@ -1,0 +1,45 @@
+// What a kernel sees of a tensor: a pointer, a shape, strides. Plain data, so that work for a
+// stream can carry it; it keeps nothing alive (see Work in device/runtime.h).
+#pragma once
+
+#include <initializer_list>
+
+#include "reference_engine/device/runtime.h"
+#include "reference_engine/tensor/tensor.h"
+
+namespace gradcts::reference {
+
+struct Operand {
+  explicit Operand(const Tensor& tensor);
+
+  template <typename T>
+  T* elements() const {
+    return static_cast<T*>(data);
+  }
+
+  void* data;  // of the element with all indices 0
+  void* block;
+  std::int64_t count;
+  Shape shape;
+  Strides strides;
+  ScalarType type;
+  bool is_contiguous;
+};
+
+// Runs the kernel now, for the CPU, or puts it on the current stream of the device. The first
+// operand is written, the others are read.
+template <typename Kernel>
+void launch(const char* name, Device device, std::initializer_list<const Operand*> operands,
+            Kernel&& kernel) {
+  if (device.is_cpu()) {
+    kernel();
+    return;
+  }
+  Work work{name, {}, std::forward<Kernel>(kernel)};
+  for (const Operand* operand : operands) {
+    work.accesses.push_back({operand->block, work.accesses.empty()});
+  }
+  runtime(device.type).enqueue(current_stream(device), std::move(work));
+}
+
+}  // namespace gradcts::reference
