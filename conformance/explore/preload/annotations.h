@@ -14,3 +14,5 @@
 #define NEEDS_NO_LOCK(lock) SCHEDULE_ANNOTATION(locks_excluded(lock))
 #define TAKES_LOCK(...) SCHEDULE_ANNOTATION(acquire_capability(__VA_ARGS__))
 #define RELEASES_LOCK(...) SCHEDULE_ANNOTATION(release_capability(__VA_ARGS__))
+// For a function that leaves the lock in another state than it found it.
+#define LOCK_NOT_CHECKED SCHEDULE_ANNOTATION(no_thread_safety_analysis)

@@ -86,9 +86,9 @@ class Controller {
   void start_up();
   void thread_starts(ThreadRecord& self);
   void thread_ends(ThreadRecord& self);
-  void before_fork() TAKES_LOCK(lock_) { lock_.lock(); }
-  void after_fork_in_parent() RELEASES_LOCK(lock_) { lock_.unlock(); }
-  void after_fork_in_child() RELEASES_LOCK(lock_);
+  void before_fork() LOCK_NOT_CHECKED { lock_.lock(); }
+  void after_fork_in_parent() LOCK_NOT_CHECKED { lock_.unlock(); }
+  void after_fork_in_child() LOCK_NOT_CHECKED;
   // Looks every now and then whether the schedule still makes steps.
   [[noreturn]] void watch();
 

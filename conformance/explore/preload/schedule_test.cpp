@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <set>
 
 #include "conformance/explore/preload/schedule.h"
 #include "conformance/explore/preload/test_process.h"
@@ -115,9 +116,8 @@ TEST(Schedule, OneProcessRepeatsWhatAnotherDid) {
 }
 
 TEST(Schedule, SeedsGiveDifferentSchedules) {
-  std::vector<std::string> all = hashes(run("producers_and_consumers --schedules 100"));
-  std::ranges::sort(all);
-  EXPECT_EQ(std::ranges::unique(all).begin(), all.end());
+  const std::vector<std::string> all = hashes(run("producers_and_consumers --schedules 100"));
+  EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), 100u);
 }
 
 TEST(Schedule, AReplayIsTheSameSchedule) {
