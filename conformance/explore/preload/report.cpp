@@ -51,7 +51,7 @@ const char* name_of(Operation operation) {
     case Operation::lock:
       return "lock";
     case Operation::unlock:
-      return "go on after unlocking";
+      return "go on after releasing";
     case Operation::wait:
       return "wait on";
     case Operation::signal:

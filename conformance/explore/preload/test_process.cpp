@@ -41,6 +41,7 @@ struct Pipe {
   dup2(report.write_end, report_descriptor);
   setenv("GRADCTS_SCHEDULE_FD", std::to_string(report_descriptor).c_str(), 1);
   setenv("OMP_NUM_THREADS", "1", 1);
+  alarm(60);  // a program that hangs has failed, and its test says so
   const std::string preloaded = "LD_PRELOAD=" GRADCTS_SCHEDULE_LIBRARY " exec " + command;
   execl("/bin/sh", "sh", "-c", preloaded.c_str(), nullptr);
   _exit(127);

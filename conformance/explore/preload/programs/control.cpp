@@ -7,7 +7,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <utility>
 
 namespace gradcts::schedule::programs {
 namespace {
@@ -48,6 +48,29 @@ bool run_under_control(const Arguments& arguments, std::uint64_t seed, bool (*pr
   return right;
 }
 
+// The place of a number that is given as `--name N`.
+bool store(const std::string& name, std::uint64_t value, Arguments& arguments) {
+  gradcts_schedule_options& options = arguments.options;
+  const std::pair<const char*, std::uint64_t*> large[] = {
+      {"--seed", &options.seed},
+      {"--schedules", &arguments.schedules},
+      {"--expected-steps", &options.expected_steps},
+      {"--bound", &options.step_bound},
+  };
+  const std::pair<const char*, std::uint32_t*> small[] = {
+      {"--depth", &options.depth},
+      {"--spurious", &options.spurious_per_mille},
+      {"--watchdog", &options.watchdog_ms},
+  };
+  for (const auto& [known, place] : large) {
+    if (name == known) return *place = value, true;
+  }
+  for (const auto& [known, place] : small) {
+    if (name == known) return *place = static_cast<std::uint32_t>(value), true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Arguments parse(int count, char** arguments) {
@@ -66,25 +89,8 @@ Arguments parse(int count, char** arguments) {
     } else if (name == "--replay") {
       parsed.options.strategy = GRADCTS_SCHEDULE_REPLAY;
       parsed.replay = arguments[i];
-    } else {
-      const std::uint64_t value = std::strtoull(arguments[i], nullptr, 10);
-      const auto small = static_cast<std::uint32_t>(value);
-      if (name == "--seed")
-        parsed.options.seed = value;
-      else if (name == "--schedules")
-        parsed.schedules = value;
-      else if (name == "--depth")
-        parsed.options.depth = small;
-      else if (name == "--expected-steps")
-        parsed.options.expected_steps = value;
-      else if (name == "--spurious")
-        parsed.options.spurious_per_mille = small;
-      else if (name == "--bound")
-        parsed.options.step_bound = value;
-      else if (name == "--watchdog")
-        parsed.options.watchdog_ms = small;
-      else
-        refuse("unknown argument");
+    } else if (!store(name, std::strtoull(arguments[i], nullptr, 10), parsed)) {
+      refuse("unknown argument");
     }
   }
   return parsed;

@@ -1,5 +1,9 @@
 // Programs that run libtorch's engine, for libtorch_test.cpp.
-#include <torch/torch.h>
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/csrc/autograd/generated/variable_factories.h>
+#include <torch/csrc/autograd/grad_mode.h>
 
 #include <cstdio>
 #include <functional>
@@ -15,7 +19,7 @@ std::mutex second_mutex;
 
 namespace {
 
-using torch::Tensor;
+using at::Tensor;
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
@@ -31,7 +35,7 @@ class Scripted : public torch::autograd::Function<Scripted> {
 
   static tensor_list backward(AutogradContext* context, const tensor_list& gradients) {
     const std::int64_t script = context->saved_data["script"].toInt();
-    const torch::AutoGradMode recording(true);  // off in a backward, unless said otherwise
+    const at::AutoGradMode recording(true);  // off in a backward, unless said otherwise
     (*reinterpret_cast<const Script*>(script))();
     return {gradients[0], Tensor()};
   }
@@ -42,7 +46,7 @@ Tensor scripted(const Tensor& input, const Scripted::Script& script) {
 }
 
 Tensor leaf(double value) {
-  return torch::full({}, value, torch::requires_grad());
+  return torch::full({}, value, at::TensorOptions().requires_grad(true));
 }
 
 // Two callers; each pass starts a nested one from the backward of one of its nodes, and both
