@@ -112,12 +112,17 @@ TEST(Derivatives, ComplexGradientsFollowTheConjugateConvention) {
 }
 
 TEST(Derivatives, ResultsAreRoundedToTheirType) {
-  const Told told(
-      "'leaves': [{'name': 'x', 'value': {'type': 'float16', 'shape': [], 'values': [2049]}},"
-      "           {'name': 'b', 'value': {'type': 'bfloat16', 'shape': [], 'values': [257]}},"
-      "           {'name': 'f', 'value': {'type': 'float32', 'shape': [], 'values': [16777217]}}],"
-      "'program': [{'do': 'read', 'values': ['x', 'b', 'f']}]");
-  EXPECT_THAT(told.numbers("read"), ElementsAre(2048, 256, 16777216));
+  const auto sum_of = [](const std::string& type, double large) {
+    const std::string head = "'value': {'type': '" + type + "', 'shape': [], 'values': [";
+    return Told("'leaves': [{'name': 'a', " + head + std::to_string(large) + "]}}, {'name': 'b', " + head +
+                "1]}}], 'nodes': [{'name': 'y', 'op': 'add', 'inputs': ['a', 'b']}],"
+                "'program': [{'do': 'forward'}, {'do': 'read', 'values': ['y']}]")
+        .numbers("read")[0];
+  };
+  EXPECT_EQ(sum_of("float16", 2048), 2048);
+  EXPECT_EQ(sum_of("bfloat16", 256), 256);
+  EXPECT_EQ(sum_of("float32", 16777216), 16777216);
+  EXPECT_EQ(sum_of("float16", 1024), 1025);
 }
 
 // ---- Finite differences -----------------------------------------------------------------------------------

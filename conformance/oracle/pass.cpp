@@ -16,6 +16,13 @@ bool has_nan(const Tensor& tensor) {
   return std::any_of(array.values.begin(), array.values.end(), [](Number v) { return v != v; });
 }
 
+template <typename Value>
+void add_new(std::vector<Value>& values, const std::vector<Value>& more) {
+  for (const Value& value : more) {
+    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+  }
+}
+
 bool dense_without_overlap(const Shape& shape, const Shape& strides) {
   Elements places = *strided_map(shape, strides);
   std::sort(places.begin(), places.end());
@@ -468,7 +475,9 @@ Gradients Pass::run_node(Entry& entry) {
   }
   Gradients outputs;
   try {
+    const std::int32_t start = trace_.event_count();
     if (node.hooks) call_node_hooks(node.hooks->pre, EventKind::node_pre_hook, entry.slots);
+    if (enter != no_id && trace_.event_count() == start) trace_.cursor.clear();
     if (enter != no_id) join(trace_.cursor, {{enter, "HOOK-1"}});
     outputs = run_itself(entry);
   } catch (...) {
@@ -479,7 +488,7 @@ Gradients Pass::run_node(Entry& entry) {
   if (enter != no_id) {
     const Cursor inside = trace_.cursor;
     const std::int32_t last = trace_.node(EventKind::node_exit, node.id, node.instance);
-    trace_.event(last).required = !node.on_view;
+    if (node.on_view) trace_.event(last).required = false;
     exit = trace_.cursor;
     trace_.cursor = inside;
   }
@@ -661,12 +670,12 @@ void Pass::fail_unordered() {
   }
   trace_.cursor = all_.empty() ? begin_ : all_;
   Thrown first = failures_[0].thrown;
-  for (const Failure& failure : failures_) {
-    const Thrown& other = failure.thrown;
-    first.allowed.push_back(other.error.category);
-    first.allowed.insert(first.allowed.end(), other.allowed.begin(), other.allowed.end());
-    first.tokens.push_back(other.error.token);
-    first.tokens.insert(first.tokens.end(), other.tokens.begin(), other.tokens.end());
+  for (std::size_t i = 1; i < failures_.size(); ++i) {
+    const Thrown& other = failures_[i].thrown;
+    add_new(first.allowed, {other.error.category});
+    add_new(first.allowed, other.allowed);
+    add_new(first.tokens, {first.error.token, other.error.token});
+    add_new(first.tokens, other.tokens);
   }
   throw first;
 }

@@ -1,0 +1,363 @@
+// Each judge: an outcome that is right passes, and one that differs in a single thing fails by the right
+// clause.
+#include "conformance/checker/checker.h"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+
+#include "conformance/checker/compare.h"
+#include "conformance/checker/perfect_outcome.h"
+#include "conformance/oracle/oracle_test_support.h"
+
+namespace gradcts {
+namespace {
+
+// A scenario with something of everything, and the outcome of an engine that does it right.
+class Checker : public testing::Test {
+ protected:
+  void use(const std::string& body, const std::string& clauses) {
+    scenario_ = scenario_of(body, clauses);
+    expectation_ = expect(scenario_, make_dialect("reference"));
+    ASSERT_EQ(expectation_.cannot_tell, "");
+    outcome_ = perfect_outcome(scenario_, expectation_);
+    ASSERT_EQ(verdict().kind, VerdictKind::pass) << first_line();
+  }
+
+  Verdict verdict() const { return check({scenario_, expectation_, outcome_}); }
+  std::string first_line() const {
+    const Verdict v = verdict();
+    if (v.findings.empty()) return std::string(to_text(v.kind));
+    const Finding& f = v.findings[0];
+    return f.clause + " | " + f.where + " | " + f.expected + " | " + f.observed;
+  }
+  std::vector<std::string> clauses() const {
+    std::vector<std::string> all;
+    for (const Finding& finding : verdict().findings) all.push_back(finding.clause);
+    return all;
+  }
+  // What is found when the outcome is changed like this; the outcome is put back after.
+  std::string found(const std::function<void()>& change) {
+    const Outcome right = outcome_;
+    change();
+    const std::string line = first_line();
+    outcome_ = right;
+    return line;
+  }
+
+  StepResult& step(std::string_view verb, int n = 0) {
+    for (StepResult& result : outcome_.steps) {
+      const Step* step = nullptr;
+      for_each_step(scenario_, [&](const Step& s) { step = s.id == result.step ? &s : step; });
+      if (verb_of(*step) == verb && n-- == 0) return result;
+    }
+    throw std::out_of_range("no such step");
+  }
+  Event& event(EventKind kind, std::int32_t subject) {
+    for (Event& event : outcome_.events) {
+      if (event.kind == kind && event.subject == subject) return event;
+    }
+    throw std::out_of_range("no such event");
+  }
+  void remove(EventKind kind, std::int32_t subject) {
+    std::erase_if(outcome_.events,
+                  [&](const Event& e) { return e.kind == kind && e.subject == subject; });
+  }
+  void swap(Event& a, Event& b) { std::swap(a, b); }
+
+  Scenario scenario_;
+  Expectation expectation_;
+  Outcome outcome_;
+};
+
+const std::string everything =
+    "'leaves': [{'name': 'x', 'value': [1, 2]}, {'name': 'w', 'value': [3, 4]}],"
+    "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': ["
+    "            {'do': 'queue_callback', 'callback': 'c'}, {'do': 'observe', 'what': 'depth'}]}},"
+    "          {'name': 'g', 'op': 'mul', 'inputs': ['f', 'w']}],"
+    "'hooks': [{'name': 'h1', 'kind': 'tensor', 'on': 'f'}, {'name': 'h2', 'kind': 'tensor', 'on': 'f'}],"
+    "'callbacks': [{'name': 'c'}],"
+    "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'g', 'seed': [5, 6]}]},"
+    "            {'do': 'read', 'grads': ['x', 'w']},"
+    "            {'do': 'try', 'steps': [{'do': 'throw', 'token': 'boom'}]}]";
+
+class CheckerOfEverything : public Checker {
+ protected:
+  void SetUp() override { use(everything, "'LIFE-1'"); }
+};
+
+TEST_F(CheckerOfEverything, AnythingRan) {
+  EXPECT_EQ(found([&] { outcome_ = Outcome(); }),
+            "TOPO-1 | the whole scenario | something runs | no step and no event");
+}
+
+TEST_F(CheckerOfEverything, Steps) {
+  EXPECT_EQ(found([&] { outcome_.steps.erase(outcome_.steps.begin()); }),
+            "ERR-7 | program[0] (forward) | the step ends with a result | no result");
+  EXPECT_EQ(found([&] {
+              outcome_.steps.push_back(outcome_.steps[0]);
+              outcome_.steps.back().occurrence = 1;
+            }),
+            "TOPO-1 | program[0] (forward), 2nd time | the step does not run | a result");
+}
+
+TEST_F(CheckerOfEverything, Errors) {
+  EXPECT_EQ(found([&] { step("backward").error = ErrorReport{ErrorCategory::gradient_shape, "", false, "odd"}; }),
+            "VAL-2 | program[1] (backward) | no error | error gradient_shape: odd");
+  EXPECT_EQ(found([&] { step("try").error = std::nullopt; }),
+            "ERR-1 | program[3] (try) | error user 'boom' | no error");
+  EXPECT_EQ(found([&] { step("try").error->category = ErrorCategory::other; }),
+            "ERR-1 | program[3] (try) | error user 'boom' | error other 'boom'");
+  EXPECT_EQ(found([&] { step("try").error->token = "crash"; }),
+            "ERR-1 | program[3] (try) | error user 'boom' | error user 'crash'");
+  EXPECT_EQ(found([&] { step("try").error->foreign = true; }),
+            "ERR-1 | program[3] (try) | error user 'boom' | error user 'boom' of a foreign type");
+  EXPECT_EQ(found([&] { step("try").error->text = "any words"; }), "pass");
+}
+
+TEST_F(CheckerOfEverything, Values) {
+  EXPECT_EQ(found([&] { step("read").values[1]->values[0] = 7; }),
+            "ACC-1 | program[2] (read), value 1 | float64 (2) [5 12] | float64 (2) [7 12] (7 instead of 5)");
+  EXPECT_EQ(found([&] { step("read").values[0] = std::nullopt; }),
+            "ACC-1 | program[2] (read), value 0 | float64 (2) [15 24] | undefined (undefined instead of a tensor)");
+  EXPECT_EQ(found([&] { step("read").values.pop_back(); }),
+            "ACC-1 | program[2] (read) | 2 values | 1 values");
+}
+
+TEST_F(CheckerOfEverything, LeafGradients) {
+  EXPECT_EQ(found([&] { outcome_.leaf_grads[1]->values[1] = 0; }),
+            "LEAF-2 | gradient of leaf w | float64 (2) [5 12] | float64 (2) [5 0] (0 instead of 12)");
+  EXPECT_EQ(found([&] { outcome_.leaf_grads.pop_back(); }),
+            "LEAF-2 | the gradients of the leaves | 2 | 1");
+}
+
+TEST_F(CheckerOfEverything, Runs) {
+  EXPECT_EQ(found([&] { remove(EventKind::node_enter, 1); }), "TOPO-1 | node g | 1 run | 0 runs");
+  EXPECT_EQ(found([&] { outcome_.events.push_back(event(EventKind::node_enter, 3)); }),
+            "TOPO-1 | node accumulate:w | 1 run | 2 runs");
+  EXPECT_EQ(found([&] { remove(EventKind::node_exit, 0); }), "TOPO-1 | node f | 1 end | 0 ends");
+  EXPECT_EQ(found([&] { event(EventKind::node_enter, 0).instance = 1; }),
+            "TOPO-1 | node f | 1 run | 0 runs");
+}
+
+TEST_F(CheckerOfEverything, Calls) {
+  EXPECT_EQ(found([&] { remove(EventKind::tensor_hook, 1); }), "HOOK-2 | hook h2 | 1 call | 0 calls");
+  EXPECT_EQ(found([&] {
+              outcome_.events.push_back(event(EventKind::callback, 0));
+              outcome_.events.back().instance = 1;
+            }),
+            "CB-1 | callback c | 1 call | 2 calls");
+  EXPECT_EQ(found([&] { remove(EventKind::pass_end, 1); }),
+            "REENT-1 | program[1] (backward) | 1 pass | 0 passes");
+}
+
+TEST_F(CheckerOfEverything, NodeGradients) {
+  EXPECT_EQ(found([&] { event(EventKind::node_enter, 0).values[0]->values[0] = 1; }),
+            "ACC-1 | enter of node f, gradient 0 | float64 (2) [15 24] | float64 (2) [1 24] (1 instead of 15)");
+  EXPECT_EQ(found([&] { event(EventKind::node_exit, 0).values.clear(); }),
+            "ACC-1 | exit of node f | 1 gradients | 0 gradients");
+}
+
+TEST_F(CheckerOfEverything, HookGradients) {
+  EXPECT_EQ(found([&] { event(EventKind::tensor_hook, 0).values[0]->values[1] = 1; }),
+            "HOOK-4 | call of hook h1, gradient 0 | float64 (2) [15 24] | float64 (2) [15 1] (1 instead of 24)");
+}
+
+TEST_F(CheckerOfEverything, Observations) {
+  EXPECT_EQ(found([&] {
+              for (Event& e : outcome_.events) e.number += e.kind == EventKind::observe ? 1 : 0;
+            }),
+            "REENT-1 | nodes[0].backward.steps[1] (observe) | 0 | 1");
+}
+
+TEST_F(CheckerOfEverything, Order) {
+  EXPECT_EQ(found([&] { swap(event(EventKind::tensor_hook, 0), event(EventKind::tensor_hook, 1)); }),
+            "HOOK-1 | call of hook h2 | after call of hook h1 | before call of hook h1");
+  EXPECT_EQ(found([&] { swap(event(EventKind::node_exit, 1), event(EventKind::node_enter, 0)); }).substr(0, 7),
+            "TOPO-1 ");
+  EXPECT_EQ(found([&] { swap(event(EventKind::callback, 0), event(EventKind::pass_end, 1)); }),
+            "CB-1 | end of program[1] (backward) | after call of callback c | before call of callback c");
+}
+
+TEST_F(CheckerOfEverything, State) {
+  EXPECT_EQ(found([&] { outcome_.state.live_objects = 2; }),
+            "LIFE-1 | after the scenario | no node, hook or callback is alive | 2 alive");
+  EXPECT_EQ(found([&] { outcome_.state.state_changes = {"depth 1 instead of 0"}; }),
+            "ERR-4 | the caller's thread-local state | the same after a pass as before it | depth 1 instead of 0");
+}
+
+TEST_F(CheckerOfEverything, AWrongValueIsBlamedOnTheClauseThatTheScenarioCites) {
+  use(everything, "'LIFE-1', 'ROOT-2', 'TOPO-2'");
+  EXPECT_EQ(found([&] { step("read").values[0]->values[0] = 7; }).substr(0, 7), "ROOT-2 ");
+  EXPECT_EQ(found([&] { remove(EventKind::node_enter, 1); }).substr(0, 7), "ROOT-2 ");
+}
+
+TEST_F(CheckerOfEverything, AtMostTwentyFindingsAreKept) {
+  for (int i = 0; i < 30; ++i) outcome_.state.state_changes.push_back("changed");
+  EXPECT_EQ(verdict().findings.size(), 20u);
+}
+
+TEST_F(CheckerOfEverything, UnsupportedAndCannotTellAreNoPass) {
+  outcome_.unsupported = "hook.tensor";
+  EXPECT_EQ(verdict().kind, VerdictKind::unsupported);
+  expectation_.cannot_tell = "a reason";
+  EXPECT_EQ(verdict().kind, VerdictKind::error);
+}
+
+TEST_F(Checker, NodesOfOneQueueKeepTheOrderOfTheirNumbers) {
+  use("'leaves': [{'name': 'a', 'value': 1}, {'name': 'b', 'value': 1}],"
+      "'nodes': [{'name': 'old', 'op': 'scale', 'inputs': ['a'], 'factor': 2},"
+      "          {'name': 'new', 'op': 'scale', 'inputs': ['b'], 'factor': 2},"
+      "          {'name': 'sum', 'op': 'add', 'inputs': ['old', 'new']}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'sum', 'seed': 1}]}]",
+      "'ORDER-1'");
+  std::vector<Event> order;
+  for (std::size_t i : {0, 1, 2, 7, 8, 3, 4, 5, 6, 9, 10, 11}) order.push_back(outcome_.events[i]);
+  outcome_.events = order;
+  EXPECT_EQ(first_line(), "ORDER-1 | enter of node old | after exit of node new | before exit of node new");
+}
+
+TEST_F(Checker, AccumulatorsThatAreReadyTogetherComeInAnyOrder) {
+  use("'leaves': [{'name': 'a', 'value': 1}, {'name': 'b', 'value': 1}],"
+      "'nodes': [{'name': 'sum', 'op': 'add', 'inputs': ['a', 'b']}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'sum', 'seed': 1}]}]",
+      "'ORDER-4'");
+  swap(event(EventKind::node_enter, 1), event(EventKind::node_enter, 2));
+  swap(event(EventKind::node_exit, 1), event(EventKind::node_exit, 2));
+  EXPECT_EQ(first_line(), "pass");
+}
+
+TEST_F(Checker, LeafLayout) {
+  use("'leaves': [{'name': 'x', 'value': {'shape': [2, 3], 'strides': [1, 2], 'values': [1, 2, 3, 4, 5, 6]}}],"
+      "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': {'shape': [2, 3], 'fill': 2}}]}]",
+      "'LEAF-4'");
+  EXPECT_EQ(found([&] { outcome_.leaf_grads[0]->strides = {3, 1}; }),
+            "LEAF-4 | gradient of leaf x | strides (1,2) | strides (3,1)");
+  EXPECT_EQ(found([&] { outcome_.leaf_grads[0]->strides.clear(); }),
+            "LEAF-4 | gradient of leaf x | strides (1,2) | strides row-major");
+}
+
+TEST_F(Checker, WhatAnErrorLeavesOpenIsNotJudged) {
+  use("'leaves': [{'name': 'x', 'value': 1}, {'name': 'w', 'value': {'device': 'sim:0', 'shape': [], 'values': [1]}}],"
+      "'nodes': [{'name': 'bad', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': [{'do': 'throw', 'token': 'boom'}]}},"
+      "          {'name': 'far', 'op': 'scale', 'inputs': ['w'], 'factor': 2},"
+      "          {'name': 'near', 'op': 'to_device', 'inputs': ['far'], 'device': 'cpu'},"
+      "          {'name': 'sum', 'op': 'add', 'inputs': ['bad', 'near']}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'sum', 'seed': 1}]}, {'do': 'read', 'grads': ['w']}]",
+      "'ERR-2'");
+  remove(EventKind::node_enter, 1);
+  remove(EventKind::node_exit, 1);
+  outcome_.leaf_grads[1] = std::nullopt;
+  step("read").values[0] = std::nullopt;
+  EXPECT_EQ(first_line(), "pass");
+  EXPECT_EQ(found([&] { remove(EventKind::node_enter, 3); }), "ERR-2 | node sum | 1 run | 0 runs");
+}
+
+TEST_F(Checker, WithABoundOnlyTheStatedValuesAreJudgedAndWithinIt) {
+  use("'leaves': [{'name': 'x', 'value': 1}],"
+      "'nodes': [{'name': 'y', 'op': 'exp', 'inputs': ['x']}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]},"
+      "            {'do': 'read', 'grads': ['x'], 'expect': {'values': [2.718281828459045], 'bound': 2}}]",
+      "'GRAPH2-1'");
+  double& value = step("read").values[0]->values[0];
+  const double right = value;
+  value = std::nextafter(std::nextafter(right, 9), 9);
+  outcome_.leaf_grads[0]->values[0] = value;
+  EXPECT_EQ(first_line(), "pass");
+  value = std::nextafter(value, 9);
+  EXPECT_EQ(first_line().substr(0, 9), "GRAPH2-1 ");
+}
+
+TEST_F(Checker, ResultsOfSeveralThreadsMatchInAnyOrder) {
+  use("'leaves': [{'name': 'x', 'value': 2}],"
+      "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}, {'name': 'z', 'op': 'scale', 'inputs': ['x'], 'factor': 3}],"
+      "'hooks': [{'name': 'h', 'kind': 'tensor', 'on': 'x'}],"
+      "'program': [{'do': 'forward'}, {'do': 'parallel', 'threads': ["
+      "  {'name': 'a', 'steps': [{'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}]},"
+      "  {'name': 'b', 'steps': [{'do': 'backward', 'roots': [{'value': 'z', 'seed': 1}]}]}]}]",
+      "'THREAD-1'");
+  std::vector<Event*> calls;
+  for (Event& e : outcome_.events) {
+    if (e.kind == EventKind::tensor_hook) calls.push_back(&e);
+  }
+  ASSERT_EQ(calls.size(), 2u);
+  std::swap(calls[0]->values, calls[1]->values);
+  EXPECT_EQ(first_line(), "pass");
+  calls[0]->values = calls[1]->values;
+  EXPECT_EQ(first_line().substr(0, 7), "HOOK-4 ");
+}
+
+TEST_F(Checker, AStepThatMayFailOrNotIsRightBothWays) {
+  use("'leaves': [{'name': 'x', 'value': 2}], 'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
+      "'program': [{'do': 'forward'}, {'do': 'stop'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}]",
+      "'SHUT-4'");
+  outcome_.events.clear();
+  outcome_.leaf_grads[0] = std::nullopt;
+  step("backward").error = ErrorReport{ErrorCategory::stopped, "", false, ""};
+  EXPECT_EQ(first_line(), "pass");
+  step("backward").error->category = ErrorCategory::other;
+  EXPECT_EQ(first_line().substr(0, 7), "SHUT-4 ");
+}
+
+// ---- Compare ------------------------------------------------------------------------------------------------
+
+TEST(Compare, ExactIsEqualAsNumbers) {
+  const TensorValue one = TensorValue::scalar(1);
+  EXPECT_EQ(difference(one, one, 0), std::nullopt);
+  EXPECT_NE(difference(one, TensorValue::scalar(std::nextafter(1.0, 2)), 0), std::nullopt);
+  EXPECT_EQ(difference(TensorValue::scalar(NAN), TensorValue::scalar(-NAN), 0), std::nullopt);
+  EXPECT_NE(difference(TensorValue::scalar(NAN), one, 0), std::nullopt);
+  EXPECT_EQ(difference(TensorValue::scalar(0), TensorValue::scalar(-0.0), 0), std::nullopt);
+  EXPECT_NE(difference(TensorValue::scalar(INFINITY), TensorValue::scalar(-INFINITY), 0), std::nullopt);
+}
+
+TEST(Compare, EveryPropertyCounts) {
+  const TensorValue base = TensorValue::vector({1, 2});
+  EXPECT_EQ(difference(base, TensorValue::vector({1, 2}, ScalarType::float32), 0), "type float32 instead of float64");
+  EXPECT_EQ(difference(base, TensorValue::scalar(1), 0), "shape () instead of (2)");
+  TensorValue moved = base;
+  moved.device = {DeviceType::sim, 1};
+  EXPECT_EQ(difference(base, moved, 0), "on sim:1 instead of cpu");
+  TensorValue shorter = base;
+  shorter.values.pop_back();
+  EXPECT_EQ(difference(base, shorter, 0), "1 numbers instead of 2");
+  EXPECT_EQ(difference(std::nullopt, std::optional(base), 0), "a tensor instead of undefined");
+}
+
+TEST(Compare, SparseTensorsAreComparedByWhatTheyAddUpTo) {
+  TensorValue merged = TensorValue::vector({5});
+  merged.shape = {3};
+  merged.layout = Layout::sparse;
+  merged.coordinates = SparseCoordinates{1, {2}, true};
+  TensorValue split = merged;
+  split.values = {2, 3};
+  split.coordinates = SparseCoordinates{1, {2, 2}, false};
+  EXPECT_EQ(difference(split, merged, 0), std::nullopt);
+  EXPECT_EQ(difference(merged, split, 0), "no longer marked coalesced");
+  split.values = {2, 4};
+  EXPECT_EQ(difference(split, merged, 0), "5 instead of 6");
+  TensorValue dense = TensorValue::vector({0, 0, 5});
+  EXPECT_EQ(difference(merged, dense, 0), "dense instead of sparse");
+}
+
+TEST(Compare, ABoundIsMeasuredInUnitsOfTheType) {
+  EXPECT_EQ(unit_in_last_place(1, ScalarType::float64), std::ldexp(1, -52));
+  EXPECT_EQ(unit_in_last_place(1, ScalarType::float32), std::ldexp(1, -23));
+  EXPECT_EQ(unit_in_last_place(1, ScalarType::float16), std::ldexp(1, -10));
+  EXPECT_EQ(unit_in_last_place(3, ScalarType::bfloat16), std::ldexp(1, -6));
+  EXPECT_EQ(unit_in_last_place(0, ScalarType::float64), std::ldexp(1, -1074));
+  const TensorValue half = TensorValue::scalar(1, ScalarType::float16);
+  const TensorValue next = TensorValue::scalar(1 + std::ldexp(1, -10), ScalarType::float16);
+  EXPECT_EQ(difference(half, next, 1), std::nullopt);
+  EXPECT_NE(difference(half, next, 0.5), std::nullopt);
+}
+
+TEST(Compare, StridesOfDimensionsOfSizeOneDoNotCount) {
+  EXPECT_TRUE(same_strides({2, 1}, {1, 9}, {1, 5}));
+  EXPECT_FALSE(same_strides({2, 2}, {1, 2}, {2, 1}));
+  EXPECT_TRUE(same_strides({2, 2}, {2, 1}, {}));
+}
+
+}  // namespace
+}  // namespace gradcts
