@@ -1,0 +1,134 @@
+"""Fills in what a scenario's read steps must give: values and bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from case import Case, Recipe
+from exact.error_bounds import NoBound
+from exact.judging import CORRECTLY_ROUNDED, EXACT, Disagreement, bound_of
+from exact.reals import OutsideDomain
+from exact.rounding import format_of, is_complex, round_to
+from machine import EngineMachine, TruthMachine, parts_of
+from random_numbers import tensor_json, to_json
+from tensors import Tensor
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """Where the bound of one tensor comes from."""
+
+    tensor: str
+    bound: float
+    reason: str
+
+
+class BadCase(Exception):
+    """A case that has no honest expectation; the message says why."""
+
+
+def with_expectations(scenario: dict) -> tuple[dict, list[Derivation]]:
+    """The scenario with an `expect` in each read step; neighbours of one bound become one step."""
+    derivations: list[Derivation] = []
+    try:
+        truth = TruthMachine(scenario).run().results
+        engine = EngineMachine(scenario).run().results
+        program = [_expecting(step, truth.get(i, []), engine.get(i, []), derivations)
+                   for i, step in enumerate(scenario["program"])]
+    except (NoBound, OutsideDomain, Disagreement) as problem:
+        raise BadCase(f"{scenario['id']}: {problem}") from problem
+    return {**scenario, "program": _merged(program)}, derivations
+
+
+# A case is drawn again while it has a bound above this many steps, which is what cancellation makes,
+# but not oftener than ATTEMPTS times; then the attempt with the narrowest bounds is taken.
+NARROW = 6
+ATTEMPTS = 12
+
+
+@dataclass(frozen=True)
+class Golden:
+    case: Case
+    scenario: dict
+    derivations: list[Derivation]
+
+    @property
+    def widest(self) -> float:
+        return max((d.bound for d in self.derivations), default=0)
+
+
+def golden(recipe: Recipe, narrow: float = NARROW) -> Golden:
+    """The case of a recipe with its expectations."""
+    best, problem = None, None
+    for attempt in range(getattr(recipe, "attempts", ATTEMPTS)):
+        case = recipe(attempt=attempt)
+        try:
+            found = Golden(case, *with_expectations(case.scenario))
+        except BadCase as error:
+            problem = error
+            continue
+        if best is None or found.widest < best.widest:
+            best = found
+        if best.widest <= narrow * case.order:
+            break
+    if best is None:
+        raise problem
+    return best
+
+
+def _expecting(step: dict, truths: list[Tensor], tracked: list[Tensor],
+               derivations: list[Derivation]) -> dict:
+    if step["do"] != "read":
+        return step
+    (truth,), (engine,) = truths, tracked  # Case.read makes one step for each tensor
+    pairs = list(zip(parts_of(truth), parts_of(engine), strict=True))
+    bound = _number(max((bound_of(t, k) for t, k in pairs), default=EXACT))
+    roundings = max((k.roundings for _, k in pairs), default=0)
+    name = step["values"][0] if "values" in step else step["grads"][0] + ".grad"
+    derivations.append(Derivation(name, bound, _reason(bound, roundings, not pairs)))
+    return {**step, "expect": {"values": [rounded(truth)], "bound": bound}}
+
+
+def _reason(bound: float, roundings: int, empty: bool) -> str:
+    if empty:
+        return "empty"
+    if bound == EXACT:
+        return "exact"
+    if bound == CORRECTLY_ROUNDED and roundings <= 1:
+        return "correctly rounded"
+    if bound == CORRECTLY_ROUNDED:
+        return f"error below half a step after {roundings} roundings"
+    return f"running error of {roundings} rounding{'s' if roundings > 1 else ''}"
+
+
+def _number(bound: float):
+    return bound if bound == CORRECTLY_ROUNDED else int(bound)
+
+
+def rounded(tensor: Tensor):
+    """The one rounding of the truth, as JSON."""
+    fmt = format_of(tensor.type)
+    parts = [to_json(round_to(part, fmt)) for part in parts_of(tensor)]
+    if is_complex(tensor.type):
+        parts = [list(two) for two in zip(parts[::2], parts[1::2])]
+    return tensor_json(tensor.type, tensor.shape, parts, device=tensor.device)
+
+
+def _merged(program: list[dict]) -> list[dict]:
+    result: list[dict] = []
+    for step in program:
+        before = result[-1] if result else {}
+        mergeable = (step["do"] == "read" == before.get("do")
+                     and step["expect"]["bound"] == before["expect"]["bound"]
+                     and not ("grads" in before and "values" in step))
+        if not mergeable:
+            result.append(step)
+            continue
+        joined = {"do": "read"}
+        for kind in ("values", "grads"):
+            if names := before.get(kind, []) + step.get(kind, []):
+                joined[kind] = names
+        joined["expect"] = {"values": before["expect"]["values"] + step["expect"]["values"],
+                            "bound": step["expect"]["bound"]}
+        result[-1] = joined
+    return result
