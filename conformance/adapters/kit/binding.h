@@ -183,8 +183,8 @@ concept HasGraph = requires(B& b, const Node& node, const typename B::List& inpu
   {
     b.accumulator_of(tensor)
     } -> std::same_as<typename B::NodeHandle>;  // of a leaf that requires grad
-  // From now on `enter` is called before each run of a built-in node, after all its pre-hooks
-  // whenever they are added, and `exit` when it ran without an error, before all its post hooks.
+  // From now on `enter` is called before each run of a built-in node or an accumulator, and `exit`
+  // when it ran without an error. Their order with hooks of the scenario is free.
   b.trace(handle, trace);
 };
 

@@ -144,8 +144,8 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     Outcome outcome;
     outcome.leaf_grads = take_leaf_grads();
     let_go();
-    const std::int64_t live = alive_.wait_for_none(std::chrono::seconds(1));
     binding_.finish();
+    const std::int64_t live = alive_.wait_for_none(std::chrono::seconds(1));
     Outcome recorded = recorder_.take();
     recorded.leaf_grads = std::move(outcome.leaf_grads);
     recorded.state.live_objects = live;
@@ -338,9 +338,9 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   List run_node(ScriptedNode& body, typename B::RunningNode& node, const List& gradients) {
     const Node& described = scenario_.nodes[static_cast<std::size_t>(body.id)];
     const CustomNode& custom = *described.custom;
-    recorder_.node(EventKind::node_enter, body.id, body.making, read_all(gradients));
     List saved;
     for (std::size_t i = 0; i < custom.saves.size(); ++i) saved.push_back(node.saved(i));
+    recorder_.node(EventKind::node_enter, body.id, body.making, read_all(gradients));
     Context context{true,
                     {std::span<const Tensor>(gradients.data(), gradients.size()), custom.saves,
                      std::span<const Tensor>(saved.data(), saved.size()), &body.pools},

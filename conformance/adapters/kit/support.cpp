@@ -90,11 +90,24 @@ EventKind event_of(HookKind kind) {
   return EventKind::tensor_hook;
 }
 
+namespace {
+
+// In C++ a hook on one tensor returns one tensor or nothing: the compiler sees to it.
+bool returns_a_list(const Hook& hook) {
+  const bool on_one = hook.kind == HookKind::tensor || hook.kind == HookKind::capture;
+  return on_one && hook.script.returns && hook.script.returns->size() != 1;
+}
+
+}  // namespace
+
 std::string missing_features_text(const Scenario& scenario, const Description& description) {
-  std::string text;
-  for (const auto& feature : missing_features(required_features(scenario), description.features)) {
-    text += (text.empty() ? "" : ", ") + feature;
+  std::vector<std::string> missing =
+      missing_features(required_features(scenario), description.features);
+  for (const Hook& hook : scenario.hooks) {
+    if (returns_a_list(hook)) missing.push_back("hook '" + hook.name + "' that returns a list");
   }
+  std::string text;
+  for (const std::string& feature : missing) text += (text.empty() ? "" : ", ") + feature;
   return text;
 }
 

@@ -2,13 +2,17 @@
 // interface of the installed version (written for 1.13).
 //
 // What only Python offers there is not claimed: hooks after accumulation, over several tensors, on
-// captures and on saved tensors, zeros for unused inputs.
+// captures and on saved tensors, zeros for unused inputs, asking whether a node will run. Seeds
+// must be defined: the functions for users put ones for undefined ones, and the engine does not
+// take them.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <c10/util/Logging.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/accumulate_grad.h>
 #include <torch/csrc/autograd/functions/basic_ops.h>
 #include <torch/csrc/autograd/saved_variable.h>
 #include <torch/csrc/autograd/variable.h>
@@ -19,6 +23,7 @@
 #include <utility>
 
 #include "conformance/adapters/kit/export.h"
+#include "conformance/adapters/libtorch/error_category.h"
 #include "conformance/adapters/libtorch/operations.h"
 #include "conformance/adapters/libtorch/plain_data.h"
 
@@ -28,41 +33,6 @@ namespace {
 namespace ag = torch::autograd;
 using at::Tensor;
 using List = ag::variable_list;
-
-// ---- Errors -------------------------------------------------------------------------------------
-
-ErrorCategory category_of(std::string_view text) {
-  using enum ErrorCategory;
-  static constexpr std::pair<std::string_view, ErrorCategory> phrases[] = {
-      {"invalid number of gradients", gradient_count},
-      {"but expected shape compatible with", gradient_shape},
-      {"input_is_complex == grad_is_complex", gradient_type},
-      {"- expected type", gradient_type},
-      {"- expected layout", gradient_type},
-      {"- expected device", gradient_device},
-      {"has changed the", hook_result},
-      {"to not have been used in the graph", unused_input},
-      {"backward through the graph a second time", graph_released},
-      {"modified by an inplace operation", saved_modified},
-      {"differentiate twice", not_differentiable},
-      {"is not implemented", not_differentiable},
-      {"can only be installed during backward pass", outside_pass},
-      {"returned nan values", nan_gradient},
-      {"could not compute gradients for some functions", incomplete},
-      {"dependency not found for", incomplete},
-      {"in combination with fork-based multiprocessing", forked},
-      {"is being used in an in-place operation", in_place},
-      {"is being modified inplace", in_place},
-      {"not require grad", invalid_argument},
-      {"grad can be implicitly created only", invalid_argument},
-      {"change requires_grad flags of leaf", invalid_argument},
-      {"can require gradients", invalid_argument},
-  };
-  for (const auto& [phrase, category] : phrases) {
-    if (text.find(phrase) != std::string_view::npos) return category;
-  }
-  return other;
-}
 
 // ---- Nodes, hooks, settings ---------------------------------------------------------------------
 
@@ -102,12 +72,11 @@ class ScriptedNode final : public ag::Node {
 
 using Script = std::function<std::optional<List>(const List&)>;
 struct PreHook final : ag::FunctionPreHook {
-  PreHook(Script s, bool t) : script(std::move(s)), is_trace(t) {}
+  explicit PreHook(Script s) : script(std::move(s)) {}
   List operator()(const List& gradients) override {
     return *removed ? gradients : script(gradients).value_or(gradients);
   }
   const Script script;
-  const bool is_trace;
   const std::shared_ptr<std::atomic<bool>> removed = std::make_shared<std::atomic<bool>>(false);
 };
 struct PostHook final : ag::FunctionPostHook {
@@ -117,17 +86,6 @@ struct PostHook final : ag::FunctionPostHook {
   }
   const Script script;
 };
-
-// Pre-hooks run in the order of the list, in which the trace's must be the last.
-void keep_trace_last(const std::shared_ptr<ag::Node>& node) {
-  if (!node) return;
-  auto& hooks = const_cast<std::vector<std::unique_ptr<ag::FunctionPreHook>>&>(node->pre_hooks());
-  const auto trace = std::find_if(hooks.begin(), hooks.end(), [](const auto& hook) {
-    const auto* ours = dynamic_cast<const PreHook*>(hook.get());
-    return ours && ours->is_trace;
-  });
-  if (trace != hooks.end()) std::rotate(trace, trace + 1, hooks.end());
-}
 
 // State of the user that libtorch carries along with a pass.
 struct UserState final : c10::DebugInfoBase {
@@ -191,7 +149,7 @@ struct Binding {
              "pass.create_graph",
              "pass.allow_unused",
              "pass.nested",
-             "pass.undefined_seed",
+
              "pass.no_roots",
              "pass.leaf_root",
              "custom.*",
@@ -201,7 +159,7 @@ struct Binding {
              "observe.checkpoint_valid",
              "observe.inside_pass",
              "observe.needed",
-             "observe.will_run",
+
              "observe.anomaly",
              "threads",
              "layout.*",
@@ -219,8 +177,15 @@ struct Binding {
              "operation.*",
              "type.*"}};
   }
-  explicit Binding(const Scenario&) { at::set_num_threads(1); }
-  void finish() {}
+  explicit Binding(const Scenario&) {
+    at::set_num_threads(1);
+    c10::SetStackTraceFetcher([] { return std::string(); });  // dear, and of no use here
+  }
+  // What a failed pass left in this thread's queue goes with the next pass (ERR-3).
+  void finish() {
+    const Tensor leaf = at::zeros({}).set_requires_grad(true);
+    ag::grad({leaf.mul(1)}, {leaf}, {at::zeros({})});
+  }
 
   Tensor make(const TensorValue& value) const {
     at::NoGradGuard no_recording;
@@ -308,31 +273,44 @@ struct Binding {
   void trace(const NodeHandle& node, std::shared_ptr<kit::TraceBody> body) const {
     auto enter = [body](const List&) { return body->enter(), std::nullopt; };
     auto exit = [body](const List&) { return body->exit(), std::nullopt; };
-    node->add_pre_hook(std::make_unique<PreHook>(std::move(enter), true));
+    const auto* accumulator = dynamic_cast<const ag::AccumulateGrad*>(node.get());
+    if (accumulator) {
+      trace_accumulation(accumulator->variable, *node, std::move(body));
+    } else {
+      node->add_pre_hook(std::make_unique<PreHook>(std::move(enter)));
+    }
     node->add_post_hook(std::make_unique<PostHook>(std::move(exit)));
+  }
+  // An accumulator calls the hooks of its leaf itself, if there is something to accumulate: the
+  // accumulation begins after them.
+  static void trace_accumulation(const Tensor& leaf, ag::Node& node,
+                                 std::shared_ptr<kit::TraceBody> body) {
+    leaf.register_hook([](const Tensor&) {});  // makes the list of hooks, which comes first
+    auto after_hooks = [body](const List&) { return body->enter(), std::nullopt; };
+    ag::impl::add_hook(leaf, std::make_shared<PreHook>(std::move(after_hooks)));
+    auto nothing_to_do = [body, leaf = leaf.unsafeGetTensorImpl()](const List& gradients) {
+      if (!gradients[0].defined() || !leaf->requires_grad()) body->enter();
+      return std::nullopt;
+    };
+    node.add_pre_hook(std::make_unique<PreHook>(std::move(nothing_to_do)));
   }
 
   HookHandle add_tensor_hook(const Tensor& tensor, Hook body) const {
     const auto index = tensor.register_hook([body](const Tensor& gradient) {
-      auto results = body->run(std::span(&gradient, 1));
+      const auto results = body->run(std::span(&gradient, 1));
       return results ? results->at(0) : Tensor();
     });
-    keep_trace_last(tensor.grad_fn());
     return [index, weak = c10::weak_intrusive_ptr(tensor.getIntrusivePtr())] {
       if (auto alive = weak.lock()) Tensor(std::move(alive)).remove_hook(index);
     };
   }
-  void retain_grad(const Tensor& tensor) const {
-    tensor.retain_grad();
-    keep_trace_last(tensor.grad_fn());
-  }
+  void retain_grad(const Tensor& tensor) const { tensor.retain_grad(); }
   // There is no way to take a pre-hook out; a removed one does nothing.
   HookHandle add_node_pre_hook(const NodeHandle& node, Hook body) const {
     auto script = [body](const List& list) { return body->run(list); };
-    auto hook = std::make_unique<PreHook>(std::move(script), false);
+    auto hook = std::make_unique<PreHook>(std::move(script));
     HookHandle handle = [removed = hook->removed] { *removed = true; };
     node->add_pre_hook(std::move(hook));
-    keep_trace_last(node);
     return handle;
   }
   HookHandle add_node_post_hook(const NodeHandle& node, Hook body) const {
@@ -348,26 +326,11 @@ struct Binding {
 
   List pass(kit::PassRequest<Binding> request) const {
     const auto& [step, roots, seeds, inputs, capture_hooks] = request;
-    const bool accumulates = step.kind == PassStep::Kind::backward;
-    const auto undefined = [](const Tensor& seed) { return !seed.defined(); };
-    if (std::any_of(seeds.begin(), seeds.end(), undefined)) {
-      // The functions for users put ones for undefined seeds; the engine itself does not.
-      return ag::Engine::get_default_engine().execute(
-          edges(roots), seeds, step.keep_graph, step.create_graph, accumulates, edges(inputs));
-    }
-    if (!accumulates) {
+    if (step.kind == PassStep::Kind::grad) {
       return ag::grad(roots, inputs, seeds, step.keep_graph, step.create_graph, step.allow_unused);
     }
     ag::backward(roots, seeds, step.keep_graph, step.create_graph, inputs);
     return {};
-  }
-  static ag::edge_list edges(const List& tensors) {
-    ag::edge_list list;
-    for (const Tensor& tensor : tensors) {
-      TORCH_CHECK(tensor.requires_grad(), "a tensor does not require grad");
-      list.push_back(ag::impl::gradient_edge(tensor));
-    }
-    return list;
   }
   void queue_callback(kit::CallbackBody body) const {
     ag::Engine::get_default_engine().queue_callback(std::move(body));
@@ -395,13 +358,12 @@ struct Binding {
     state.user_state = user_state();
     return state;
   }
-  std::int64_t observe(const ObserveStep& step, const NodeHandle& node) const {
+  std::int64_t observe(const ObserveStep& step, const NodeHandle&) const {
     using What = ObserveStep::What;
     if (step.what == What::recording) return at::GradMode::is_enabled();
     if (step.what == What::anomaly) return ag::AnomalyMode::is_enabled();
     if (step.what == What::user_state) return user_state();
     if (step.what == What::inside_pass) return inside_pass();
-    if (step.what == What::will_run) return will_run(node.get());
     if (step.what == What::checkpoint_valid) {
       return ag::Engine::get_default_engine().is_checkpoint_valid();
     }
@@ -415,25 +377,25 @@ struct Binding {
     return bits;
   }
   std::int64_t needed(const NodeHandle& node) const { return needed(*node); }
-  static std::int64_t will_run(ag::Node* node) {
-    if (!inside_pass()) return -1;
-    if (!ag::get_current_graph_task_nodes_in_graph()->count(node)) return 0;
-    const auto& wanted = *ag::get_current_graph_task_exec_info();
-    const auto found = wanted.find(node);
-    return wanted.empty() || (found != wanted.end() && found->second.should_execute());
-  }
 };
 
 List ScriptedNode::apply(List&& gradients) {
   for (std::size_t i = 0; materialise_ && i < gradients.size(); ++i) {
     if (!gradients[i].defined()) gradients[i] = input_metadata(i).zeros_like();
   }
+  if (differentiable_ || !at::GradMode::is_enabled()) {
+    return body_->run(*this, std::move(gradients));
+  }
+  // What comes out depends on the node's inputs and on the gradients; both derivatives are errors.
+  ag::edge_list edges = next_edges();
+  for (const ag::Edge& edge : ag::collect_next_edges(gradients)) edges.push_back(edge);
   List results = body_->run(*this, std::move(gradients));
   for (Tensor& result : results) {
-    const bool recorded = result.defined() && result.requires_grad();
-    if (differentiable_ || !recorded || !at::GradMode::is_enabled()) continue;
-    ag::DelayedError error("trying to differentiate twice through " + name_, 1);
-    result = error({result.detach().set_requires_grad(true)})[0];
+    if (!result.defined()) continue;
+    const auto error =
+        std::make_shared<ag::Error>(name_ + " cannot differentiate twice", ag::edge_list(edges));
+    result = result.detach();
+    ag::impl::set_gradient_edge(result, {error, error->add_input_metadata(result)});
   }
   return results;
 }

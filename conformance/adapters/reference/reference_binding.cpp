@@ -55,18 +55,8 @@ Settings::~Settings() {
 
 // ---- Life ---------------------------------------------------------------------------------------
 
-namespace {
-
-bool has_pre_hooks(const Scenario& scenario) {
-  return std::any_of(scenario.hooks.begin(), scenario.hooks.end(),
-                     [](const Hook& hook) { return hook.kind == HookKind::node_pre; });
-}
-
-}  // namespace
-
 Binding::Binding(const Scenario& scenario)
-    : strict_validation_(scenario.configuration.strict_validation),
-      has_pre_hooks_(has_pre_hooks(scenario)) {
+    : strict_validation_(scenario.configuration.strict_validation) {
   if (scenario.configuration.nesting_limit) {
     previous_nesting_limit_ = engine().nesting_limit();
     engine().set_nesting_limit(*scenario.configuration.nesting_limit);
@@ -77,7 +67,6 @@ Binding::Binding(const Scenario& scenario)
 }
 
 void Binding::finish() {
-  traced_.clear();
   if (own_engine_) {
     ref::Engine::set_default_engine(nullptr);
     own_engine_.reset();
@@ -184,17 +173,9 @@ Binding::NodeHandle Binding::accumulator_of(const Tensor& leaf) const {
 
 namespace {
 
-ref::NodePreHook enter_hook(std::shared_ptr<kit::TraceBody> body) {
-  return [body = std::move(body)](const List&) -> std::optional<List> {
-    body->enter();
-    return std::nullopt;
-  };
-}
-
-// What a hook on one tensor returned; it can return one tensor at most.
-std::optional<Tensor> single(std::optional<List> results) {
-  if (!results) return std::nullopt;
-  return results->empty() ? Tensor() : (*results)[0];
+// What a hook on one tensor returned.
+std::optional<Tensor> single(const std::optional<List>& results) {
+  return results ? std::optional(results->at(0)) : std::nullopt;
 }
 
 std::span<const Tensor> span(const List& list) {
@@ -203,28 +184,19 @@ std::span<const Tensor> span(const List& list) {
 
 }  // namespace
 
-void Binding::trace(const NodeHandle& node, std::shared_ptr<kit::TraceBody> body) {
-  node->add_post_hook([body](const List&, const List&) -> std::optional<List> {
+void Binding::trace(const NodeHandle& node, std::shared_ptr<kit::TraceBody> body) const {
+  node->add_pre_hook([body](const List&) -> std::optional<List> {
+    body->enter();
+    return std::nullopt;
+  });
+  node->add_post_hook([body = std::move(body)](const List&, const List&) -> std::optional<List> {
     body->exit();
     return std::nullopt;
   });
-  HookHandle enter = node->add_pre_hook(enter_hook(body));
-  if (!has_pre_hooks_) return;
-  std::lock_guard lock(traced_mutex_);
-  traced_[node.get()] = {std::move(enter), std::move(body)};
 }
 
-// Pre-hooks run in the order of registration, and the trace's must be the last.
-Binding::HookHandle Binding::add_node_pre_hook(const NodeHandle& node, Hook body) {
-  HookHandle handle =
-      node->add_pre_hook([body](const List& inputs) { return body->run(span(inputs)); });
-  std::lock_guard lock(traced_mutex_);
-  const auto traced = traced_.find(node.get());
-  if (traced != traced_.end()) {
-    traced->second.enter.remove();
-    traced->second.enter = node->add_pre_hook(enter_hook(traced->second.body));
-  }
-  return handle;
+Binding::HookHandle Binding::add_node_pre_hook(const NodeHandle& node, Hook body) const {
+  return node->add_pre_hook([body](const List& inputs) { return body->run(span(inputs)); });
 }
 
 Binding::HookHandle Binding::add_node_post_hook(const NodeHandle& node, Hook body) const {

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "conformance/adapters/kit/binding.h"
@@ -75,11 +73,11 @@ class Binding {
   void make_custom(kit::CustomNodeRequest<Binding> request) const;
   NodeHandle node_of(const Tensor& tensor) const;
   NodeHandle accumulator_of(const Tensor& leaf) const;
-  void trace(const NodeHandle& node, std::shared_ptr<kit::TraceBody> body);
+  void trace(const NodeHandle& node, std::shared_ptr<kit::TraceBody> body) const;
 
   HookHandle add_tensor_hook(const Tensor& tensor, Hook body) const;
   void retain_grad(const Tensor& tensor) const;
-  HookHandle add_node_pre_hook(const NodeHandle& node, Hook body);
+  HookHandle add_node_pre_hook(const NodeHandle& node, Hook body) const;
   HookHandle add_node_post_hook(const NodeHandle& node, Hook body) const;
   HookHandle add_post_accumulate_hook(const Tensor& leaf, Hook body) const;
   void remove_hook(const HookHandle& handle) const { handle.remove(); }
@@ -99,21 +97,13 @@ class Binding {
   reference::Stream stream(StreamId id) const { return streams_[static_cast<std::size_t>(id)]; }
 
  private:
-  struct Traced {
-    HookHandle enter;
-    std::shared_ptr<kit::TraceBody> body;
-  };
-
   reference::Engine& engine() const { return reference::Engine::default_engine(); }
   StreamId current_stream() const;
 
   const bool strict_validation_;
-  const bool has_pre_hooks_;
   std::optional<int> previous_nesting_limit_;
   std::vector<reference::Stream> streams_;
   std::unique_ptr<reference::Engine> own_engine_;  // after a stop of the engine
-  std::mutex traced_mutex_;
-  std::unordered_map<const reference::Node*, Traced> traced_;
 };
 
 }  // namespace gradcts::reference_adapter

@@ -27,16 +27,6 @@ class RefusingNode final : public ref::Node {
   const std::string first_;
 };
 
-// The same elements, whose history is that they have none.
-Tensor refuse_history(const Tensor& tensor, const std::string& node) {
-  const auto refusing = ref::make_node<RefusingNode>(node);
-  refusing->set_next_edges({ref::gradient_edge(tensor)});
-  ref::RecordingGuard no_recording(false);
-  const Tensor result = ref::clone(tensor);
-  ref::record_history(result, refusing);
-  return result;
-}
-
 }  // namespace
 
 ScriptedNode::ScriptedNode(const gradcts::Node& node, std::shared_ptr<kit::NodeBody<Binding>> body)
@@ -54,13 +44,25 @@ void ScriptedNode::release_saved() {
 }
 
 List ScriptedNode::apply(List&& gradients) {
+  if (differentiable_ || !ref::is_recording()) return body_->run(*this, std::move(gradients));
+  // What comes out depends on the node's inputs and on the gradients; both derivatives are errors.
+  ref::Edges edges = next_edges();
+  for (const ref::Edge& edge : ref::gradient_edges(gradients)) edges.push_back(edge);
   List results = body_->run(*this, std::move(gradients));
-  if (differentiable_ || !ref::is_recording()) return results;
   for (Tensor& result : results) {
-    const bool recorded = result.defined() && ref::requires_grad(result);
-    if (recorded) result = refuse_history(result, name_);
+    if (result.defined()) result = refuse_history(result, edges);
   }
   return results;
+}
+
+// The same elements, whose derivative is an error.
+Tensor ScriptedNode::refuse_history(const Tensor& tensor, const ref::Edges& edges) const {
+  const auto refusing = ref::make_node<RefusingNode>(name_);
+  refusing->set_next_edges(edges);
+  NoRecording no_recording;
+  const Tensor result = ref::clone(tensor);
+  ref::record_history(result, refusing);
+  return result;
 }
 
 }  // namespace gradcts::reference_adapter

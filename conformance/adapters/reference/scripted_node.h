@@ -27,6 +27,9 @@ class ScriptedNode final : public reference::Node {
   reference::Gradients apply(reference::Gradients&& gradients) override;
 
  private:
+  reference::Tensor refuse_history(const reference::Tensor& tensor,
+                                   const reference::Edges& edges) const;
+
   const std::string name_;
   const bool differentiable_;
   const std::shared_ptr<kit::NodeBody<Binding>> body_;
