@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from case import Case, Recipe
 from exact.error_bounds import NoBound
-from exact.judging import CORRECTLY_ROUNDED, EXACT, Disagreement, bound_of
-from exact.reals import OutsideDomain
+from exact.judging import Disagreement, bound_of_number, bound_of_pair
+from exact.reals import OutsideDomain, same
 from exact.rounding import format_of, is_complex, round_to
 from machine import EngineMachine, TruthMachine, parts_of
 from random_numbers import tensor_json, to_json
@@ -40,7 +41,7 @@ def with_expectations(scenario: dict) -> tuple[dict, list[Derivation]]:
     return {**scenario, "program": _merged(program)}, derivations
 
 
-# A case is drawn again while it has a bound above this many steps, which is what cancellation makes,
+# A case is drawn again while it has a bound above this many units, which is what cancellation makes,
 # but not oftener than ATTEMPTS times; then the attempt with the narrowest bounds is taken.
 NARROW = 6
 ATTEMPTS = 12
@@ -81,28 +82,33 @@ def _expecting(step: dict, truths: list[Tensor], tracked: list[Tensor],
     if step["do"] != "read":
         return step
     (truth,), (engine,) = truths, tracked  # Case.read makes one step for each tensor
-    pairs = list(zip(parts_of(truth), parts_of(engine), strict=True))
-    bound = _number(max((bound_of(t, k) for t, k in pairs), default=EXACT))
-    roundings = max((k.roundings for _, k in pairs), default=0)
+    bound = _number(max(_bounds(truth, engine), default=0))
     name = step["values"][0] if "values" in step else step["grads"][0] + ".grad"
-    derivations.append(Derivation(name, bound, _reason(bound, roundings, not pairs)))
+    derivations.append(Derivation(name, bound, _reason(truth, engine, bound)))
     return {**step, "expect": {"values": [rounded(truth)], "bound": bound}}
 
 
-def _reason(bound: float, roundings: int, empty: bool) -> str:
-    if empty:
+def _bounds(truth: Tensor, engine: Tensor) -> list:
+    of = bound_of_pair if is_complex(truth.type) else bound_of_number
+    return [of(t, k) for t, k in zip(truth.elements(), engine.elements(), strict=True)]
+
+
+def _reason(truth: Tensor, engine: Tensor, bound) -> str:
+    truths, parts = parts_of(truth), parts_of(engine)
+    if not parts:
         return "empty"
-    if bound == EXACT:
+    roundings = max(part.roundings for part in parts)
+    if bound:
+        return f"running error of {roundings} rounding{'s' if roundings > 1 else ''}"
+    if all(same(round_to(t, part.fmt), t) for t, part in zip(truths, parts)):
         return "exact"
-    if bound == CORRECTLY_ROUNDED and roundings <= 1:
+    if roundings <= 1:
         return "correctly rounded"
-    if bound == CORRECTLY_ROUNDED:
-        return f"error below half a step after {roundings} roundings"
-    return f"running error of {roundings} rounding{'s' if roundings > 1 else ''}"
+    return f"error too small to reach a neighbour after {roundings} roundings"
 
 
-def _number(bound: float):
-    return bound if bound == CORRECTLY_ROUNDED else int(bound)
+def _number(bound: Fraction | int) -> int | float:
+    return int(bound) if bound == int(bound) else float(bound)
 
 
 def rounded(tensor: Tensor):

@@ -34,13 +34,13 @@ def suite_text(area: str, goldens: list[Golden]) -> str:
 
 
 def bounds_lines(golden: Golden) -> str:
-    """For each value that is read: its bound in steps, and the reason."""
+    """For each value that is read: its bound and the reason."""
     return "".join(f"{golden.case.full_id}\t{d.tensor}\t{d.bound}\t{d.reason}\n"
                    for d in golden.derivations)
 
 
 def bounds_text(area: str, goldens: list[Golden]) -> str:
-    head = (f"# Bounds of golden/cases/{area}.json: case, value, bound in steps of the type, why.\n"
+    head = (f"# Bounds of golden/cases/{area}.json: case, value, bound in units in the last place, why.\n"
             f"{provenance()}")
     return head + "".join(bounds_lines(golden) for golden in goldens)
 

@@ -1,4 +1,9 @@
-"""The bound of a stated value: how many numbers of the type away an engine's number may be."""
+"""The bound of a stated value: how far from it an engine's number may be.
+
+A distance is counted in units in the last place of the stated number, as the checker does: the unit is the
+distance to the next larger number of the type, and the two parts of a complex number share the unit of
+the larger one. A bound of 0 leaves no other number.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +15,76 @@ from .error_bounds import NoBound, Tracked
 from .reals import Real, exact_fraction, exponent_of, is_special, same, to_mpf
 from .rounding import Format, round_to
 
-EXACT, CORRECTLY_ROUNDED = 0, 0.5
+# The widest bounds that still say something: they leave 4 bits of the half types to compare, 12 of
+# float32, 32 of float64.
+WIDEST = {"bfloat16": 1 << 4, "float16": 1 << 7, "float32": 1 << 12, "float64": 1 << 21}
+
+# Bounds are rounded up to a multiple of this where not every number is a whole number of units away.
+FINEST = Fraction(1, 4)
 
 
 class Disagreement(Exception):
     """The two computations of one value differ: a mistake in this generator."""
 
 
-def place_of(a: Fraction, fmt: Format) -> Fraction:
-    """Where a real stands among the numbers of the format, which have the whole places."""
-    if a == 0:
+def bound_of_number(truth: Real, tracked: Tracked) -> Fraction:
+    rounded = _checked(truth, tracked)
+    if tracked.computed is not None:
         return Fraction(0)
-    exponent = max(exponent_of(a), fmt.least_exponent)
-    within = abs(a) / fmt.spacing(exponent)
-    place = within + (exponent - fmt.least_exponent) * (1 << (fmt.precision - 1))
-    return -place if a < 0 else place
+    fmt = tracked.fmt
+    low, high = _range(truth, tracked)
+    centre, unit = _fraction(rounded, fmt), unit_of(rounded, fmt)
+    above, below = high - centre, centre - low
+    # Numbers farther from 0 are whole units away. Towards 0 the spacing falls at a power of two.
+    if centre < 0:
+        above, below = below, above
+    outwards = Fraction(math.floor(above / unit))
+    within = abs(centre) - below >= _lower_end(rounded, fmt)
+    inwards = Fraction(math.floor(below / unit)) if within else _rounded_up(below / unit)
+    return _narrow_enough(max(outwards, inwards, Fraction(0)), fmt)
+
+
+def bound_of_pair(truths: list[Real], tracked: list[Tracked]) -> Fraction:
+    """The same for the parts of a complex number."""
+    rounded = [_checked(t, k) for t, k in zip(truths, tracked, strict=True)]
+    if all(k.computed is not None for k in tracked):
+        return Fraction(0)
+    fmt = tracked[0].fmt
+    unit = max(unit_of(r, fmt) for r in rounded)
+    bound = Fraction(0)
+    for truth, nearest, part in zip(truths, rounded, tracked):
+        if part.computed is None:
+            centre = _fraction(nearest, fmt)
+            bound = max(bound, *[abs(end - centre) / unit for end in _range(truth, part)])
+    return _narrow_enough(_rounded_up(bound), fmt)
+
+
+def unit_of(number: Real, fmt: Format) -> Fraction:
+    """The distance from a number of the format to the next larger one in modulus."""
+    return fmt.least if is_special(number) else fmt.spacing(exponent_of(number))
+
+
+def _lower_end(number: Real, fmt: Format) -> Fraction:
+    """Down to here numbers are spaced as above `number`; below 0 the other sign has the same spacing."""
+    if is_special(number) or exponent_of(number) <= fmt.least_exponent:
+        return -fmt.least_normal
+    return Fraction(2) ** exponent_of(number)
+
+
+def _rounded_up(distance: Fraction) -> Fraction:
+    return math.ceil(distance / FINEST) * FINEST
+
+
+def _narrow_enough(bound: Fraction, fmt: Format) -> Fraction:
+    if bound > WIDEST[fmt.name]:
+        raise NoBound(f"{float(bound):.3g} units in the last place leave no digit to compare")
+    return bound
+
+
+def _range(truth: Real, tracked: Tracked) -> tuple[Fraction, Fraction]:
+    centre = _fraction(truth, tracked.fmt)
+    error = _fraction(reals.real(tracked.error), tracked.fmt)
+    return centre - error, centre + error
 
 
 def _fraction(a: Real, fmt: Format) -> Fraction:
@@ -35,35 +95,15 @@ def _fraction(a: Real, fmt: Format) -> Fraction:
     return exact_fraction(a)
 
 
-def bound_of(truth: Real, tracked: Tracked) -> float:
-    """0: exact; 0.5: the nearest number and no other; else the largest number of steps away."""
-    fmt = tracked.fmt
-    rounded = round_to(truth, fmt)
+def _checked(truth: Real, tracked: Tracked) -> Real:
+    """The stated number, after all that can be checked about it."""
+    rounded = round_to(truth, tracked.fmt)
     _check_agreement(truth, tracked)
-    if tracked.computed is not None:
-        if not same(tracked.computed, rounded):
-            raise NoBound(f"an engine has {tracked.computed}, not {rounded}")
-        return EXACT if same(rounded, truth) else CORRECTLY_ROUNDED
-    if is_special(rounded) and rounded != 0:
+    if tracked.computed is not None and not same(tracked.computed, rounded):
+        raise NoBound(f"an engine has {tracked.computed}, not {rounded}")
+    if tracked.computed is None and is_special(rounded) and rounded != 0:
         raise NoBound("an uncertain number next to infinity")
-    error = _fraction(reals.real(tracked.error), fmt)
-    steps = _steps(_fraction(truth, fmt), _fraction(rounded, fmt), error, fmt)
-    if steps > MOST_STEPS[fmt.name]:
-        raise NoBound(f"{steps} steps leave no digit to compare")
-    return float(steps) if steps else CORRECTLY_ROUNDED
-
-
-# The widest bounds that still say something: they leave 4 bits of the half types to compare, 12 of
-# float32, 32 of float64.
-MOST_STEPS = {"bfloat16": 1 << 4, "float16": 1 << 7, "float32": 1 << 12, "float64": 1 << 21}
-
-
-def _steps(truth: Fraction, rounded: Fraction, error: Fraction, fmt: Format) -> int:
-    """Of all numbers within the error of the truth, the distance of the farthest from the rounded."""
-    centre = place_of(rounded, fmt)
-    above = math.floor(place_of(truth + error, fmt)) - centre
-    below = centre - math.ceil(place_of(truth - error, fmt))
-    return max(int(above), int(below), 0)
+    return rounded
 
 
 def _check_agreement(truth: Real, tracked: Tracked) -> None:
