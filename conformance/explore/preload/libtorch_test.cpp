@@ -46,6 +46,20 @@ TEST(Libtorch, NestedPassesOfTwoCallersAreRightInEverySchedule) {
   std::printf("libtorch under control: %.0f passes a second\n", passes * 1e6 / microseconds);
 }
 
+// The engine's pool was made in the first schedule, and sleeps when the next begins.
+TEST(Libtorch, ThreadsOfTheEnginesPoolAreUnderControl) {
+  const std::string command = "passes_beyond_the_nesting_limit --schedules 20";
+  const Outcome first = run(command);
+  const Outcome second = run(command);
+  ASSERT_EQ(first.status, 0) << first.last_line << first.report;
+  ASSERT_EQ(second.lines.size(), 20u);
+  for (std::size_t i = 0; i < 20; ++i) {
+    EXPECT_GT(first.lines[i].threads, 2u);
+    EXPECT_EQ(first.lines[i].threads_outside, 0u);
+    EXPECT_EQ(first.lines[i].hash, second.lines[i].hash) << "seed " << i;
+  }
+}
+
 TEST(Libtorch, AReplayIsTheSameSchedule) {
   const Outcome first = run("two_callers_with_nested_passes --seed 7");
   ASSERT_EQ(first.lines.size(), 1u);

@@ -156,7 +156,7 @@ const std::vector<Program> of_conditions = {
     {"wait_without_a_loop", wait_without_a_loop},
     {"producers_and_consumers", producers_and_consumers},
     {"signal_in_place_of_broadcast", signal_in_place_of_broadcast},
-    {"pool_thread", pool_thread, [] { pool_thread(); }},
+    {"pool_thread", pool_thread},
 };
 
 }  // namespace gradcts::schedule::programs

@@ -63,6 +63,23 @@ bool two_callers_with_nested_passes() {
   return shared.grad().item<double>() == (1 + 2 * 1) + (10 + 2 * 10);
 }
 
+// Passes within passes, beyond the depth (60) at which the engine goes on in threads of a pool.
+void nest(const Tensor& shared, int depth) {
+  const Scripted::Script deeper = [&] {
+    if (depth > 1) nest(shared, depth - 1);
+  };
+  scripted(shared * 1, deeper).backward();
+}
+
+bool passes_beyond_the_nesting_limit() {
+  const Tensor shared = leaf(3);
+  const int depth = 64;
+  std::thread other(nest, shared, depth);
+  nest(shared, depth);
+  other.join();
+  return shared.grad().item<double>() == 2 * depth;
+}
+
 // Each pass takes two mutexes of the user, one in each of two nodes, nested. The order differs.
 bool lock_inversion_between_passes() {
   const auto call = [](std::mutex& one, std::mutex& other) {
@@ -94,15 +111,15 @@ bool ordered_locks_between_passes() {
   return true;
 }
 
-// The engine's threads and tables are made by the first passes.
-void warm_up() {
-  for (int i = 0; i < 3; ++i) two_callers_with_nested_passes();
+void start_up() {
+  (leaf(1) * 2).backward();
 }
 
 const Program all[] = {
-    {"two_callers_with_nested_passes", two_callers_with_nested_passes, warm_up},
-    {"lock_inversion_between_passes", lock_inversion_between_passes, warm_up},
-    {"ordered_locks_between_passes", ordered_locks_between_passes, warm_up},
+    {"two_callers_with_nested_passes", two_callers_with_nested_passes, start_up},
+    {"passes_beyond_the_nesting_limit", passes_beyond_the_nesting_limit, start_up},
+    {"lock_inversion_between_passes", lock_inversion_between_passes, start_up},
+    {"ordered_locks_between_passes", ordered_locks_between_passes, start_up},
 };
 
 }  // namespace

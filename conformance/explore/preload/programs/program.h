@@ -9,7 +9,7 @@ namespace gradcts::schedule::programs {
 struct Program {
   const char* name;
   bool (*run)();
-  void (*warm_up)() = nullptr;  // once, before control begins for the first time
+  void (*start_up)() = nullptr;  // once, before control begins for the first time
 };
 
 // Those of a file, each in its file.

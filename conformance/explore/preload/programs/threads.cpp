@@ -1,9 +1,11 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <array>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "conformance/explore/preload/programs/program.h"
 
@@ -81,12 +83,26 @@ struct Slow {
   int value = 0;
 };
 
+template <std::size_t number>
+const Slow& slow() {
+  static const Slow object;
+  return object;
+}
+
+// A static object is initialised once in a process, so each schedule takes another one.
+using GetSlow = const Slow& (*)();
+template <std::size_t... numbers>
+constexpr std::array<GetSlow, sizeof...(numbers)> all_slow(std::index_sequence<numbers...>) {
+  return {slow<numbers>...};
+}
+
 bool static_object() {
+  static constexpr auto objects = all_slow(std::make_index_sequence<400>());
+  static std::size_t next = 0;
+  const GetSlow get = objects.at(next++);
+  Slow::made = 0;
   bool right = true;
-  const auto use = [&] {
-    static Slow slow;
-    right &= slow.value == 7 && Slow::made == 1;
-  };
+  const auto use = [&] { right &= get().value == 7 && Slow::made == 1; };
   std::thread one(use), two(use);
   use();
   one.join();
