@@ -11,9 +11,14 @@
  *
  * What comes under control: the thread that calls begin; every thread that sleeps in a condition
  * wait at that moment (an engine's pool); every thread that a controlled thread creates. begin
- * waits until the other threads of the process have gone to sleep, so run the scenario once before
- * the first begin: pools are created once, and a pool that is being created differs from one that
- * sleeps. For speed, pin the process to one core: only one thread runs anyway.
+ * waits until the other threads of the process have gone to sleep, for at most a second.
+ *
+ * Warm up. The first schedule of a process differs from the next, since pools are made in it. Start
+ * the engine by one call from one thread, then take one schedule under control (a replay of "" is
+ * the tamest) and drop its result. An engine that several threads have warmed up without control
+ * may be left with a pool of another size each time, and then schedules differ.
+ *
+ * For speed, pin the process to one core: only one thread runs anyway.
  *
  * A schedule that cannot end has no end call. The library writes the report to the file descriptor
  * named by GRADCTS_SCHEDULE_FD (default 2), calls on_report, and leaves the process with the
