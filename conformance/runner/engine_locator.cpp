@@ -1,0 +1,96 @@
+#include "conformance/runner/engine_locator.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <sstream>
+#include <system_error>
+
+namespace gradcts {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view prefix = "libgradcts-";
+constexpr std::string_view suffix = ".so";
+
+// "libtorch" for "libgradcts-libtorch.so"; empty for other files.
+std::string engine_name(const fs::path& file) {
+  const std::string name = file.filename().string();
+  if (!name.starts_with(prefix) || !name.ends_with(suffix)) return {};
+  if (name.size() <= prefix.size() + suffix.size()) return {};
+  return name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
+}
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+EngineFile engine_at(const std::string& path) {
+  if (!is_file(path)) throw UnknownEngine(fmt::format("no engine at '{}': no such file", path));
+  const std::string name = engine_name(path);
+  return {name.empty() ? fs::path(path).stem().string() : name, fs::absolute(path).string()};
+}
+
+std::string list_of(const std::vector<EngineFile>& engines, const std::vector<std::string>& folders) {
+  if (engines.empty()) return fmt::format("there is none in {}", fmt::join(folders, ", "));
+  std::vector<std::string> names;
+  for (const EngineFile& engine : engines) names.push_back(engine.name);
+  return fmt::format("there are: {}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+std::string program_folder() {
+  std::error_code failure;
+  const fs::path program = fs::read_symlink("/proc/self/exe", failure);
+  return failure ? std::string(".") : program.parent_path().string();
+}
+
+std::vector<std::string> engine_folders() {
+  std::vector<std::string> folders;
+  if (const char* path = std::getenv("GRADCTS_ENGINE_PATH")) {
+    std::istringstream entries(path);
+    for (std::string entry; std::getline(entries, entry, ':');) {
+      if (!entry.empty()) folders.push_back(entry);
+    }
+  }
+  const fs::path library = fs::path(program_folder()).parent_path() / "lib";
+  folders.push_back((library / "gradcts").string());
+#ifdef GRADCTS_MULTIARCH
+  folders.push_back((library / GRADCTS_MULTIARCH / "gradcts").string());
+#endif
+  return folders;
+}
+
+std::vector<EngineFile> all_engines(const std::vector<std::string>& folders) {
+  std::map<std::string, std::string> found;
+  for (const std::string& folder : folders) {
+    std::error_code unreadable;
+    for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
+      const std::string name = engine_name(entry.path());
+      if (!name.empty() && is_file(entry.path())) {
+        found.emplace(name, fs::absolute(entry.path()).string());
+      }
+    }
+  }
+  std::vector<EngineFile> engines;
+  for (const auto& [name, path] : found) engines.push_back({name, path});
+  return engines;
+}
+
+EngineFile find_engine(const std::string& name_or_path, const std::vector<std::string>& folders) {
+  if (name_or_path.find('/') != std::string::npos) return engine_at(name_or_path);
+  const std::vector<EngineFile> engines = all_engines(folders);
+  for (const EngineFile& engine : engines) {
+    if (engine.name == name_or_path) return engine;
+  }
+  throw UnknownEngine(
+      fmt::format("no engine '{}'; {}", name_or_path, list_of(engines, folders)));
+}
+
+}  // namespace gradcts

@@ -1,0 +1,168 @@
+#include "conformance/runner/expectations.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "conformance/runner/file_text.h"
+#include "conformance/runner/selection.h"
+#include "conformance/spec/spec.h"
+
+namespace gradcts {
+namespace {
+
+constexpr std::string_view schema = "gradcts.expectations/1";
+
+void refuse_unknown_fields(const Json& json, const std::string& path,
+                           const std::set<std::string_view>& known) {
+  for (const auto& [field, value] : json.items()) {
+    if (!known.contains(field)) {
+      throw FormatError(path.empty() ? field : path + "." + field,
+                        fmt::format("unknown field; known: {}", fmt::join(known, ", ")));
+    }
+  }
+}
+
+std::string text_field(const Json& json, const std::string& path, const char* field) {
+  if (!json.contains(field)) return {};
+  if (!json[field].is_string() || json[field].get<std::string>().empty()) {
+    throw FormatError(path + "." + field, "expected a text that is not empty");
+  }
+  return json[field].get<std::string>();
+}
+
+std::string required_text(const Json& json, const std::string& path, const char* field) {
+  std::string text = text_field(json, path, field);
+  if (text.empty()) throw FormatError(path, fmt::format("'{}' is missing", field));
+  return text;
+}
+
+void read_verdict(ExpectedVerdict& entry, const std::string& text, const std::string& path) {
+  using enum VerdictKind;
+  entry.flaky = text == "flaky";
+  if (entry.flaky) return;
+  for (const VerdictKind kind : {fail, crash, hang, error}) {
+    if (text == to_text(kind)) {
+      entry.verdict = kind;
+      return;
+    }
+  }
+  throw FormatError(path + ".verdict", fmt::format("'{}'; expected fail, crash, hang, error or flaky", text));
+}
+
+ExpectedVerdict read_entry(const Json& json, const std::string& path) {
+  if (!json.is_object()) throw FormatError(path, "expected an object");
+  refuse_unknown_fields(json, path, {"id", "pattern", "hash", "verdict", "clause", "reason"});
+  ExpectedVerdict entry;
+  entry.id = text_field(json, path, "id");
+  entry.pattern = text_field(json, path, "pattern");
+  if (entry.id.empty() == entry.pattern.empty()) {
+    throw FormatError(path, "expected one of 'id' and 'pattern'");
+  }
+  entry.hash = text_field(json, path, "hash");
+  if (!entry.hash.empty() && entry.id.empty()) {
+    throw FormatError(path + ".hash", "goes with 'id', not with 'pattern'");
+  }
+  read_verdict(entry, required_text(json, path, "verdict"), path);
+  entry.clause = required_text(json, path, "clause");
+  if (!find_clause(entry.clause)) {
+    throw FormatError(path + ".clause", fmt::format("no clause '{}'", entry.clause));
+  }
+  entry.reason = required_text(json, path, "reason");
+  return entry;
+}
+
+Standing expected_failure(const ExpectedVerdict& entry) {
+  return {true, true, false, fmt::format("expected ({}): {}", entry.clause, entry.reason)};
+}
+
+Standing surprise(std::string note) { return {false, false, false, std::move(note)}; }
+
+// The clauses that broke must be those that the entries name.
+Standing compare_clauses(const std::vector<const ExpectedVerdict*>& entries, const Verdict& verdict) {
+  std::set<std::string> broken, known;
+  for (const Finding& finding : verdict.findings) broken.insert(finding.clause);
+  for (const ExpectedVerdict* entry : entries) known.insert(entry->clause);
+  if (broken == known) return expected_failure(*entries.front());
+  return surprise(fmt::format("expected to break {}, breaks {}", fmt::join(known, ", "),
+                              fmt::join(broken, ", ")));
+}
+
+}  // namespace
+
+bool ExpectedVerdict::speaks_of(const std::string& scenario_id) const {
+  return id.empty() ? pattern_matches(pattern, scenario_id) : id == scenario_id;
+}
+
+Expectations read_expectations(const Json& json) {
+  if (!json.is_object()) throw FormatError("", "expected an object");
+  refuse_unknown_fields(json, "", {"schema", "expectations"});
+  if (!json.contains("schema") || json["schema"] != schema) {
+    throw FormatError("schema", fmt::format("expected \"{}\"", schema));
+  }
+  if (!json.contains("expectations") || !json["expectations"].is_array()) {
+    throw FormatError("expectations", "expected a list");
+  }
+  Expectations expectations;
+  for (const Json& entry : json["expectations"]) {
+    expectations.push_back(
+        read_entry(entry, fmt::format("expectations[{}]", expectations.size())));
+  }
+  return expectations;
+}
+
+Expectations load_expectations(const std::string& file) {
+  const std::string text = read_file(file);
+  try {
+    return read_expectations(parse_json(text));
+  } catch (const FormatError& problem) {
+    throw std::runtime_error(fmt::format("{}: {}", file, problem.what()));
+  }
+}
+
+std::vector<std::string> stale_entries(const Expectations& expectations,
+                                       const std::vector<ScenarioName>& scenarios) {
+  std::vector<std::string> stale;
+  for (const ExpectedVerdict& entry : expectations) {
+    const auto scenario = std::ranges::find_if(
+        scenarios, [&](const ScenarioName& name) { return entry.speaks_of(name.id); });
+    if (scenario == scenarios.end()) {
+      stale.push_back(fmt::format("'{}' matches no scenario", entry.target()));
+    } else if (!entry.hash.empty() && entry.hash != scenario->hash) {
+      stale.push_back(fmt::format("'{}' was written for content {}, which is now {}: look again",
+                                  entry.target(), entry.hash, scenario->hash));
+    }
+  }
+  return stale;
+}
+
+Standing compare(const Expectations& expectations, const std::string& id, const Verdict& verdict,
+                 bool flaky) {
+  std::vector<const ExpectedVerdict*> entries;
+  for (const ExpectedVerdict& entry : expectations) {
+    if (entry.speaks_of(id)) entries.push_back(&entry);
+  }
+  const bool fine = verdict.kind == VerdictKind::pass || verdict.kind == VerdictKind::unsupported;
+  if (entries.empty()) return {fine, false, false, {}};
+  const ExpectedVerdict& first = *entries.front();
+  if (first.flaky) {
+    const bool in_bounds = fine || verdict.kind == VerdictKind::fail;
+    return in_bounds ? Standing{true, !fine, false, first.reason}
+                     : surprise(fmt::format("expected to be flaky, is {}", to_text(verdict.kind)));
+  }
+  if (verdict.kind == VerdictKind::pass) {
+    return {false, false, true,
+            fmt::format("expected to {} ({}: {}), but passes", to_text(first.verdict), first.clause,
+                        first.reason)};
+  }
+  if (verdict.kind != first.verdict || flaky) {
+    return surprise(fmt::format("expected to {}, is {}", to_text(first.verdict),
+                                flaky ? "flaky" : to_text(verdict.kind)));
+  }
+  if (verdict.kind == VerdictKind::fail) return compare_clauses(entries, verdict);
+  return expected_failure(first);
+}
+
+}  // namespace gradcts

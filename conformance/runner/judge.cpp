@@ -1,0 +1,114 @@
+#include "conformance/runner/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "conformance/checker/checker.h"
+#include "conformance/scenario/json.h"
+
+namespace gradcts {
+namespace {
+
+Verdict error(std::string detail) { return {VerdictKind::error, {}, std::move(detail)}; }
+
+VerdictKind kind_of(WorkerAnswer::Kind kind) {
+  if (kind == WorkerAnswer::Kind::crash) return VerdictKind::crash;
+  if (kind == WorkerAnswer::Kind::hang) return VerdictKind::hang;
+  return VerdictKind::error;
+}
+
+std::string explain(const WorkerAnswer& answer) {
+  if (answer.kind == WorkerAnswer::Kind::failure) {
+    return fmt::format("the adapter could not run the scenario: {}", answer.text);
+  }
+  return answer.text;
+}
+
+Verdict judge_outcome(const Scenario& scenario, const Expectation& expectation,
+                      const Outcome& outcome) {
+  if (!outcome.unsupported.empty()) {
+    return error(fmt::format(
+        "the adapter claims every feature that this scenario needs, and then lacks: {}",
+        outcome.unsupported));
+  }
+  if (!expectation.cannot_tell.empty()) {
+    return error(fmt::format("the oracle cannot tell: {}", expectation.cannot_tell));
+  }
+  return check({scenario, expectation, outcome});
+}
+
+// ------------------------------------------------------------------------------------------------
+// Fingerprints
+
+bool is_concurrent(const Scenario& scenario) {
+  bool concurrent = !scenario.streams.empty();
+  const auto off_cpu = [](const TensorValue& tensor) { return tensor.device.type != DeviceType::cpu; };
+  for (const Leaf& leaf : scenario.leaves) concurrent |= off_cpu(leaf.initial);
+  for (const Node& node : scenario.nodes) concurrent |= node.operation == Operation::to_device;
+  for_each_step(scenario, [&](const Step& step) {
+    concurrent |= std::holds_alternative<ParallelStep>(step.action);
+  });
+  return concurrent;
+}
+
+// Leaves out what may differ between right runs: an engine's own words and its pool of threads.
+Outcome comparable(const Expectation& expectation, Outcome outcome, bool concurrent) {
+  outcome.state.engine_threads.reset();
+  for (StepResult& step : outcome.steps) {
+    if (step.error) step.error->text.clear();
+  }
+  if (!concurrent) return outcome;
+  outcome.events.clear();
+  for (StepResult& step : outcome.steps) {
+    step.thread = 0;
+    if (step.error) step.error->token.clear();
+  }
+  std::ranges::stable_sort(outcome.steps, [](const StepResult& a, const StepResult& b) {
+    return std::pair(a.step, a.occurrence) < std::pair(b.step, b.occurrence);
+  });
+  for (std::size_t i = 0; i < outcome.leaf_grads.size() && i < expectation.leaf_grad_known.size(); ++i) {
+    if (!expectation.leaf_grad_known[i]) outcome.leaf_grads[i].reset();
+  }
+  return outcome;
+}
+
+}  // namespace
+
+Expectation expect_safely(const Scenario& scenario, const Dialect& dialect) {
+  try {
+    return expect(scenario, dialect);
+  } catch (const std::exception& problem) {
+    Expectation none;
+    none.cannot_tell = problem.what();
+    if (none.cannot_tell.empty()) none.cannot_tell = "it failed without a reason";
+    return none;
+  }
+}
+
+Judgement judge(const Scenario& scenario, const Expectation& expectation, const WorkerAnswer& answer) {
+  if (answer.kind != WorkerAnswer::Kind::outcome) {
+    return {{kind_of(answer.kind), {}, explain(answer)}, std::nullopt};
+  }
+  Judgement judgement;
+  try {
+    judgement.outcome = read_outcome(answer.content, scenario);
+  } catch (const std::exception& problem) {
+    judgement.verdict = error(fmt::format("the outcome is malformed: {}", problem.what()));
+    return judgement;
+  }
+  try {
+    judgement.verdict = judge_outcome(scenario, expectation, *judgement.outcome);
+  } catch (const std::exception& problem) {
+    judgement.verdict = error(fmt::format("the checker failed: {}", problem.what()));
+  }
+  return judgement;
+}
+
+std::string fingerprint(const Scenario& scenario, const Expectation& expectation,
+                        const Outcome& outcome) {
+  return write_outcome(comparable(expectation, outcome, is_concurrent(scenario)), scenario).dump(1);
+}
+
+}  // namespace gradcts

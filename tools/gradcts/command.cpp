@@ -1,0 +1,58 @@
+#include "tools/gradcts/command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+namespace gradcts {
+
+void add_suites_option(CLI::App& command, std::string& suites) {
+  command.add_option("--suites", suites, "Folder or file with the scenarios (default: GRADCTS_SUITES, or those of gradcts)")
+      ->type_name("PATH");
+}
+
+std::unique_ptr<SuiteFolder> load_suites_or_wrong_use(const std::string& path) {
+  return or_wrong_use([&] { return std::make_unique<SuiteFolder>(find_suites(path)); });
+}
+
+Chosen choose_scenario(const std::string& id_or_file, const std::string& suites) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(id_or_file, ignored)) {
+    auto folder = load_suites_or_wrong_use(id_or_file);
+    if (folder->scenarios().size() != 1) {
+      throw WrongUse(fmt::format("{}: holds {} scenarios; choose one: `ID --suites {}`", id_or_file,
+                                 folder->scenarios().size(), id_or_file));
+    }
+    const PlannedScenario planned = folder->scenarios().front();
+    return {std::move(folder), planned};
+  }
+  auto folder = load_suites_or_wrong_use(suites);
+  const PlannedScenario* found = folder->find(id_or_file);
+  if (!found) {
+    throw WrongUse(fmt::format("no scenario and no file '{}'; `gradcts list` shows the scenarios", id_or_file));
+  }
+  const PlannedScenario planned = *found;
+  return {std::move(folder), planned};
+}
+
+std::string table_text(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}", row[i], widths[i] + 2);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+}  // namespace gradcts

@@ -1,0 +1,63 @@
+// What the commands of `gradcts` share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "conformance/runner/result.h"
+#include "conformance/runner/suite_folder.h"
+
+namespace gradcts {
+
+enum ExitStatus : int {
+  as_expected = 0,
+  not_as_expected = 1,
+  wrong_use = 2,
+  cannot_work = 3,
+};
+
+// Flags, files or names that cannot be used; one clear line.
+class WrongUse : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Calls `work`; whatever it complains about is the user's to mend.
+template <typename Work>
+auto or_wrong_use(Work work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const std::exception& problem) {
+    throw WrongUse(problem.what());
+  }
+}
+
+// A command is added to the program and leaves its exit status in `status` when it is the one chosen.
+void add_run_command(CLI::App& program, int& status);
+void add_list_command(CLI::App& program, int& status);
+void add_show_command(CLI::App& program, int& status);
+void add_replay_command(CLI::App& program, int& status);
+void add_lint_command(CLI::App& program, int& status);
+
+void add_suites_option(CLI::App& command, std::string& suites);
+
+std::unique_ptr<SuiteFolder> load_suites_or_wrong_use(const std::string& path);
+
+// The scenario that an id or a file with one scenario means.
+struct Chosen {
+  std::unique_ptr<SuiteFolder> suites;
+  PlannedScenario planned;
+};
+Chosen choose_scenario(const std::string& id_or_file, const std::string& suites);
+
+// Rows as columns that line up, for people; the last column may be as long as it likes.
+std::string table_text(const std::vector<std::vector<std::string>>& rows);
+
+void print(const std::string& text);
+
+}  // namespace gradcts

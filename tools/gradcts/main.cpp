@@ -1,0 +1,69 @@
+// gradcts: the command.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "conformance/runner/adapter_library.h"
+#include "conformance/runner/engine_locator.h"
+#include "conformance/runner/worker_main.h"
+#include "tools/gradcts/command.h"
+
+namespace gradcts {
+namespace {
+
+constexpr const char* footer = R"(Exit status:
+  0  everything as expected
+  1  something not as expected, or nothing was executed
+  2  wrong use: flags, files, names
+  3  an engine or gradcts itself could not work
+
+`gradcts COMMAND --help` explains a command, with an example.)";
+
+int complain(const std::exception& problem, ExitStatus status) {
+  std::fflush(stdout);
+  std::fputs(fmt::format("gradcts: {}\n", problem.what()).c_str(), stderr);
+  return status;
+}
+
+int parse_and_run(int argc, char** argv) {
+  CLI::App program("Conformance tests for autograd engines", "gradcts");
+  program.set_version_flag("--version", "gradcts " GRADCTS_VERSION);
+  program.require_subcommand(1);
+  program.footer(footer);
+  int status = as_expected;
+  add_run_command(program, status);
+  add_list_command(program, status);
+  add_show_command(program, status);
+  add_replay_command(program, status);
+  add_lint_command(program, status);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
+    if (argc <= 1) std::fputs(program.help().c_str(), stderr);
+    return argc <= 1 ? wrong_use : complain(error, wrong_use);
+  }
+  return status;
+}
+
+int main_or_complaint(int argc, char** argv) {
+  try {
+    return parse_and_run(argc, argv);
+  } catch (const WrongUse& problem) {
+    return complain(problem, wrong_use);
+  } catch (const UnknownEngine& problem) {
+    return complain(problem, wrong_use);
+  } catch (const std::exception& problem) {
+    return complain(problem, cannot_work);
+  }
+}
+
+}  // namespace
+}  // namespace gradcts
+
+int main(int argc, char** argv) {
+  if (gradcts::is_worker_call(argc, argv)) return gradcts::worker_main(argc, argv);
+  return gradcts::main_or_complaint(argc, argv);
+}

@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+
+#include "conformance/report/explain.h"
+#include "conformance/report/failure_text.h"
+#include "conformance/report/console.h"
+#include "conformance/runner/engine_locator.h"
+#include "conformance/runner/file_text.h"
+#include "conformance/runner/run.h"
+#include "conformance/scenario/json.h"
+#include "tools/gradcts/command.h"
+
+namespace gradcts {
+namespace {
+
+struct Options {
+  std::string target;
+  std::string engine = "reference";
+  std::string suites;
+  std::string outcome;
+  double timeout = 10;
+  int repeat = 1;
+};
+
+ExitStatus status_of(VerdictKind verdict) {
+  if (verdict == VerdictKind::pass) return as_expected;
+  return verdict == VerdictKind::error ? cannot_work : not_as_expected;
+}
+
+std::string pass_text(const ScenarioResult& result) {
+  return fmt::format("PASS {}\n{}", result.planned.scenario->id,
+                     wrapped(result.planned.scenario->title, "  "));
+}
+
+void write_outcome_file(const std::string& file, const ScenarioResult& result) {
+  if (!result.outcome) throw std::runtime_error(fmt::format("{}: not written: the engine gave no outcome", file));
+  write_file(file, write_outcome(*result.outcome, *result.planned.scenario).dump(2) + "\n");
+}
+
+int replay(const Options& options) {
+  const Chosen chosen = choose_scenario(options.target, options.suites);
+  if (!options.outcome.empty()) or_wrong_use([&] { check_writable(options.outcome); });
+  RunOptions run_options;
+  run_options.worker.engine_path = find_engine(options.engine).path;
+  run_options.worker.timeout = std::chrono::milliseconds(static_cast<int>(options.timeout * 1000));
+  run_options.repeat = options.repeat;
+  auto worker = std::make_unique<WorkerProcess>(run_options.worker);
+  RunHeader header;
+  header.engine_argument = options.engine;
+  header.suites = options.suites;
+  header.suites_given = !options.suites.empty();
+  header.timeout = run_options.worker.timeout;
+  const ScenarioResult result = run_scenario(chosen.planned, worker, run_options);
+  const bool pass = result.verdict.kind == VerdictKind::pass;
+  print(pass ? pass_text(result) : failure_text(result, header, paint_for(stdout)));
+  if (result.outcome) print(explain(*result.planned.scenario, *result.outcome));
+  if (!options.outcome.empty()) write_outcome_file(options.outcome, result);
+  return status_of(result.verdict.kind);
+}
+
+}  // namespace
+
+void add_replay_command(CLI::App& program, int& status) {
+  CLI::App& command = *program.add_subcommand("replay", "Run one scenario and show all that happened");
+  const auto options = std::make_shared<Options>();
+  command.add_option("scenario", options->target, "Id of a scenario, or a file with one")
+      ->type_name("ID|FILE")->required();
+  command.add_option("--engine", options->engine, "Name of an engine, or path of its library (default: reference)")
+      ->type_name("NAME|PATH");
+  add_suites_option(command, options->suites);
+  command.add_option("--outcome", options->outcome, "Also write the outcome as JSON")->type_name("FILE");
+  command.add_option("--timeout", options->timeout, "Seconds before it counts as a hang (default 10)")
+      ->type_name("SECONDS")->check(CLI::Range(0.001, 86400.0));
+  command.add_option("--repeat", options->repeat, "Run it N times; results that differ are flaky (default 1)")
+      ->type_name("N")->check(CLI::Range(1, 1000000));
+  command.footer("Example:\n  gradcts replay root/two-roots/chained --engine libtorch --outcome outcome.json");
+  command.callback([options, &status] { status = replay(*options); });
+}
+
+}  // namespace gradcts
