@@ -51,9 +51,9 @@ struct RootArgument {
 struct PassOptions {
   bool keep = false;
   bool create = false;
-  bool allow_unused = false;               // grad
-  bool materialise = false;                // grad
-  std::vector<CaptureHook> capture_hooks;  // grad
+  bool allow_unused = false;                    // grad
+  bool materialise = false;                     // grad
+  std::vector<CaptureHook> capture_hooks = {};  // grad
 };
 
 // Expressions of scripts.

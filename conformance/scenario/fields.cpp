@@ -50,6 +50,17 @@ std::int64_t read_integer(const Json& json, const Path& path, std::int64_t least
   return value;
 }
 
+namespace {
+
+// Whether an integer is a double as it stands.
+bool is_exact(const Json& integer, double number) {
+  constexpr double beyond = 9223372036854775808.0;  // 2^63: the cast below stays defined
+  return number < beyond && number >= -beyond &&
+         static_cast<std::int64_t>(number) == integer.get<std::int64_t>();
+}
+
+}  // namespace
+
 double read_number(const Json& json, const Path& path) {
   if (json.is_string()) {
     const std::string& word = json.get_ref<const std::string&>();
@@ -59,10 +70,9 @@ double read_number(const Json& json, const Path& path) {
   }
   if (!json.is_number()) wrong_kind(json, path, "a number");
   const double number = json.get<double>();
-  constexpr double exact_integers = 9007199254740992.0;  // 2^53
-  if (json.is_number_integer() && std::abs(number) > exact_integers) {
-    fail(path, "the integer " + json.dump() +
-                   " may not be exact as a double; write it with a decimal point if that is meant");
+  if (json.is_number_integer() && !is_exact(json, number)) {
+    fail(path,
+         "the integer " + json.dump() + " is not exact as a double; write a nearby one that is");
   }
   return number;
 }

@@ -50,19 +50,12 @@ void read_fill(const Json& json, const Path& path, TensorValue& tensor) {
   }
 }
 
-// Checks what must hold before `fill` may allocate.
-void check_before_fill(TensorValue tensor, const Path& path) {
-  tensor.layout = Layout::strided;
-  tensor.coordinates.reset();
-  tensor.strides.clear();
-  for (const std::int64_t size : tensor.shape) {
-    if (size == 0) return;
-  }
-  constexpr std::int64_t most = std::int64_t{1} << 26;
-  std::int64_t count = 1;
-  for (const std::int64_t size : tensor.shape) {
-    if (size < 0) return;  // check_tensor says so
-    if (size > most || (count *= size) > most) fail(path, "the tensor is too large");
+// What must hold before `fill` may allocate; check_tensor finds the rest.
+void check_before_fill(const TensorValue& tensor, const Path& path) {
+  check_size(tensor.shape, path);
+  const auto dimensions = static_cast<std::int64_t>(tensor.shape.size());
+  if (tensor.coordinates && tensor.coordinates->sparse_dimensions > dimensions) {
+    fail(path, "more rows of sparse indices than dimensions");
   }
 }
 
@@ -97,10 +90,6 @@ TensorValue read_full(const Json& json, const Path& path) {
   });
   if (fill != nullptr) {
     check_before_fill(tensor, path);
-    if (tensor.coordinates &&
-        tensor.coordinates->sparse_dimensions > static_cast<std::int64_t>(tensor.shape.size())) {
-      fail(fields.at("sparse"), "more rows of indices than dimensions");
-    }
     read_fill(*fill, fields.at("fill"), tensor);
   }
   return tensor;

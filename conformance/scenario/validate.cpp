@@ -45,9 +45,8 @@ bool is_id(std::string_view id) {
 struct Scope {
   enum class Owner { program, node, hook, callback };
   Owner owner = Owner::program;
-  std::int64_t slots = 0;      // what the script was given
-  const Node* node = nullptr;  // the custom node whose backward this is
-  bool knows_needed = false;   // whether "needed" can be observed here
+  std::int64_t slots = 0;     // how many tensors the script was given
+  bool knows_needed = false;  // whether "needed" can be observed here
 };
 
 class Validator {
@@ -60,6 +59,7 @@ class Validator {
   void check_header();
   void check_resources();
   void check_values();
+  std::size_t count_step_values() const;
   void check_leaves();
   void check_preset(ValueId leaf, const TensorValue& grad, const Path& path);
   void check_nodes();
@@ -206,12 +206,17 @@ void Validator::check_values() {
                 Path(outputs, "outputs")[j]);
     }
   }
-  const auto by_step = std::count_if(s_.values.begin(), s_.values.end(), [](const Value& v) {
-    return v.origin == Value::Origin::pass_result || v.origin == Value::Origin::kept;
-  });
-  if (made + static_cast<std::size_t>(by_step) != s_.values.size()) {
+  if (made + count_step_values() != s_.values.size()) {
     fail(document_, "a value of a leaf or node is made by none");
   }
+}
+
+// Values that say that a step makes them.
+std::size_t Validator::count_step_values() const {
+  const auto count = std::count_if(s_.values.begin(), s_.values.end(), [](const Value& v) {
+    return v.origin == Value::Origin::pass_result || v.origin == Value::Origin::kept;
+  });
+  return static_cast<std::size_t>(count);
 }
 
 void Validator::check_leaves() {
@@ -269,8 +274,8 @@ void Validator::check_nodes() {
     need_values(node.inputs, path / "inputs");
     const auto outputs = static_cast<int>(node.outputs.size());
     if (outputs < 1 || (spec.outputs >= 0 && outputs != spec.outputs)) {
-      fail(path / "outputs", fmt::format("{} has {} output{}, found {}", spec.name,
-                                         spec.outputs < 0 ? "at least 1" : "1", "", outputs));
+      fail(path / "outputs", fmt::format("{} has {} output, found {}", spec.name,
+                                         spec.outputs < 0 ? "at least 1" : "1", outputs));
     }
     check_attributes(node, path);
     if (node.custom.has_value() != (node.operation == Operation::custom)) {
@@ -341,7 +346,7 @@ void Validator::check_custom(const Node& node, const Path& path) {
   if (custom.backward.returns) {
     check_expressions(*custom.backward.returns, backward / "returns", slots, &custom.saves, true);
   }
-  const Scope scope{Scope::Owner::node, slots, &node, true};
+  const Scope scope{Scope::Owner::node, slots, true};
   check_steps(custom.backward.steps, backward / "steps", scope);
 }
 
@@ -475,7 +480,7 @@ void Validator::check_hooks() {
     check_hook_target(hook, path);
     check_hook_returns(hook, path);
     const bool on_node = hook.node != no_id;
-    const Scope scope{Scope::Owner::hook, slots_of(hook), nullptr, on_node};
+    const Scope scope{Scope::Owner::hook, slots_of(hook), on_node};
     const Path pack(path, "pack");
     const Path unpack(path, "unpack");
     const bool pair = hook.kind == HookKind::saved;
@@ -765,7 +770,7 @@ void Validator::check(const TryStep& step, const Path& path, const Scope& scope)
   check_steps(step.steps, path / "steps", scope);
 }
 
-void Validator::check(const ParallelStep& step, const Path& path, const Scope&) {
+void Validator::check(const ParallelStep& step, const Path& path, const Scope& scope) {
   if (step.threads.empty()) fail(path / "threads", "expected at least one thread");
   const Path threads(path, "threads");
   for (std::size_t i = 0; i < step.threads.size(); ++i) {
@@ -778,7 +783,7 @@ void Validator::check(const ParallelStep& step, const Path& path, const Scope&) 
         fail(thread / "name", "the name '" + step.threads[i].name + "' is taken by another thread");
       }
     }
-    check_steps(step.threads[i].steps, thread / "steps", Scope{});
+    check_steps(step.threads[i].steps, thread / "steps", Scope{scope.owner});
   }
 }
 
@@ -855,15 +860,11 @@ void Validator::run() {
   check_hooks();
   const Path callbacks(document_, "callbacks");
   for (std::size_t i = 0; i < s_.callbacks.size(); ++i) {
-    check_steps(s_.callbacks[i].steps, callbacks[i] / "steps",
-                Scope{Scope::Owner::callback, 0, nullptr, false});
+    check_steps(s_.callbacks[i].steps, callbacks[i] / "steps", Scope{Scope::Owner::callback});
   }
   if (next_step_ != s_.step_count) fail(document_, "step_count is wrong; call number_steps first");
-  const auto by_step = std::count_if(s_.values.begin(), s_.values.end(), [](const Value& v) {
-    return v.origin == Value::Origin::pass_result || v.origin == Value::Origin::kept;
-  });
   check_names();
-  if (static_cast<std::size_t>(by_step) != step_values_) {
+  if (count_step_values() != step_values_) {
     fail(document_, "a value that steps make is made by none, or by two");
   }
   check_cycles();

@@ -22,16 +22,6 @@ Shape row_major_strides(const Shape& shape) {
   return strides;
 }
 
-void check_shape(const TensorValue& tensor, const Path& path) {
-  std::int64_t count = 1;
-  for (const std::int64_t size : tensor.shape) {
-    if (size < 0) fail(path, fmt::format("the shape has the negative size {}", size));
-    if (size > most_elements) fail(path, "the tensor is too large");
-    count *= size;
-    if (count > most_elements) fail(path, "the tensor is too large");
-  }
-}
-
 // Whether a number has at most `bits` significant bits and stays within the exponents of a type.
 bool fits_binary(double value, int bits, int least_exponent, int most_exponent) {
   if (!std::isfinite(value) || value == 0) return true;
@@ -156,6 +146,15 @@ void check_strides(const TensorValue& tensor, const Path& path) {
 
 }  // namespace
 
+void check_size(const Shape& shape, const Path& path) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape) {
+    if (size < 0) fail(path, fmt::format("the shape has the negative size {}", size));
+    const bool too_large = size > most_elements || (count *= size) > most_elements;
+    if (too_large) fail(path, "the tensor has more than 2^26 elements");
+  }
+}
+
 bool has_own_strides(const TensorValue& tensor) {
   return !tensor.strides.empty() && tensor.strides != row_major_strides(tensor.shape);
 }
@@ -178,7 +177,7 @@ void check_tensor(const TensorValue& tensor, const Path& path) {
   if ((tensor.layout == Layout::sparse) != tensor.coordinates.has_value()) {
     fail(path, "a tensor has coordinates exactly when it is sparse");
   }
-  check_shape(tensor, path);
+  check_size(tensor.shape, path);
   if (tensor.coordinates) check_coordinates(tensor, path);
   check_values(tensor, path);
   if (tensor.coordinates && tensor.coordinates->coalesced)

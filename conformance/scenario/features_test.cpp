@@ -1,0 +1,81 @@
+#include "conformance/scenario/features.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "conformance/scenario/scenario_samples.h"
+
+namespace gradcts {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Features, OfASmallScenario) {
+  ScenarioBuilder b("a/b");
+  const ValueId x = b.leaf("x", TensorValue::scalar(2, ScalarType::float32));
+  b.backward({{b.mul(x, x), 3}}, {.keep = true});
+  EXPECT_THAT(
+      required_features(b.build()),
+      ElementsAre("operation.mul", "pass.backward", "pass.keep", "type.float32", "type.float64"));
+}
+
+// Each feature follows from some content; `everything` has nearly all content.
+TEST(Features, AllAreReachable) {
+  std::set<std::string> found = required_features(everything());
+  ScenarioBuilder b("a/b");
+  const ValueId x = b.leaf("x", 2);
+  const ValueId y = b.mul(x, x);
+  const ValueId other = b.leaf("other", [] {
+    TensorValue tensor = TensorValue::scalar(1);
+    tensor.device = {DeviceType::other, 0};
+    return tensor;
+  }());
+  const auto every = [&](auto&& use) {
+    for (int i = 0; i < 4; ++i) use(static_cast<Through>(i));
+  };
+  b.tensor_hook(x, {b.steps([&] { every([&](Through t) { b.keep(0, t); }); }), {}});
+  b.node_pre_hook(b.node_of(y), {b.steps([&] { b.observe(ObserveStep::What::needed); }), {}});
+  b.forward();
+  for (int what = 0; what < 10; ++what) {
+    const auto asked = static_cast<ObserveStep::What>(what);
+    if (asked == ObserveStep::What::needed) continue;
+    b.observe(asked, asked == ObserveStep::What::will_run ? b.node_of(y) : no_id);
+  }
+  every([&](Through t) { b.change(y, ChangeStep::How::add, 1, t); });
+  b.backward({});
+  b.backward_into({{other, 1}}, {y});
+  found.merge(required_features(b.build()));
+  for (const FeatureSpec& feature : all_features()) {
+    EXPECT_TRUE(found.count(std::string(feature.name)) == 1) << feature.name;
+  }
+  for (const std::string& feature : found) EXPECT_TRUE(is_feature(feature)) << feature;
+}
+
+TEST(Features, ClaimsOfAGroupCoverIt) {
+  const std::set<std::string> required{"hook.tensor", "operation.add_", "operation.mul", "threads"};
+  EXPECT_THAT(missing_features(required, {"operation.*", "hook.tensor"}), ElementsAre("threads"));
+  EXPECT_THAT(missing_features(required, {"operation.mul", "threads", "hook.*"}),
+              ElementsAre("operation.add_"));
+  EXPECT_THAT(missing_features(required, {}),
+              ElementsAre("hook.tensor", "operation.add_", "operation.mul", "threads"));
+}
+
+TEST(Features, NamesAreKnown) {
+  EXPECT_TRUE(is_feature("operation.scale_"));
+  EXPECT_TRUE(is_feature("type.complex64"));
+  EXPECT_TRUE(is_feature("anomaly"));
+  EXPECT_FALSE(is_feature("operation.custom"));
+  EXPECT_FALSE(is_feature("operation.*"));
+  EXPECT_FALSE(is_feature("type.float"));
+  EXPECT_FALSE(is_feature("hook"));
+}
+
+TEST(Features, AddsWhatTheScenarioAsksForItself) {
+  ScenarioBuilder b("a/b");
+  b.leaf("x", 2);
+  b.needs("fork");
+  EXPECT_THAT(required_features(b.build()), ElementsAre("fork", "type.float64"));
+}
+
+}  // namespace
+}  // namespace gradcts
