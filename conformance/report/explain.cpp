@@ -93,13 +93,14 @@ std::string custom_nodes_text(const Scenario& scenario) {
                         returns_text(scenario, custom.backward, "returns the sum of its slots to every input"));
     if (custom.materialise) text += ", undefined gradients materialised";
     if (!custom.differentiable) text += ", not differentiable twice";
-    text += "\n" + steps_text(scenario, custom.backward.steps, "    ");
+    text += "\n";
+    text += steps_text(scenario, custom.backward.steps, "    ");
   }
   return text;
 }
 
 std::string hook_target(const Scenario& scenario, const Hook& hook) {
-  if (hook.node != no_id) return " on node " + node_name(scenario, hook.node);
+  if (hook.node != no_id) return fmt::format(" on node {}", node_name(scenario, hook.node));
   std::vector<std::string> names;
   for (const ValueId value : hook.values) names.push_back(scenario.values[index(value)].name);
   return names.empty() ? "" : fmt::format(" on {}", fmt::join(names, ", "));

@@ -61,7 +61,7 @@ std::string attribute_text(const Attribute& attribute) {
 std::string term_text(const Scenario& scenario, const Term& term) {
   std::string text = term.factor == 1 ? "" : fmt::format("{:g}*", term.factor);
   text += fmt::format("slot {}", term.slot);
-  if (term.times != no_id) text += "*" + value_name(scenario, term.times);
+  if (term.times != no_id) text += fmt::format("*{}", value_name(scenario, term.times));
   return text;
 }
 
@@ -75,9 +75,9 @@ std::string expression_base(const Scenario& scenario, const Expression& expressi
   switch (expression.kind) {
     case Expression::Kind::combination: return terms_text(scenario, expression.terms);
     case Expression::Kind::pass: return fmt::format("slot {} itself", expression.slot);
-    case Expression::Kind::constant: return "a new " + in_words(expression.constant);
+    case Expression::Kind::constant: return fmt::format("a new {}", in_words(expression.constant));
     case Expression::Kind::undefined: return "undefined";
-    case Expression::Kind::pool: return "its own buffer, set to " + in_words(expression.constant);
+    case Expression::Kind::pool: return fmt::format("its own buffer, set to {}", in_words(expression.constant));
   }
   return {};
 }
@@ -86,8 +86,8 @@ std::string expression_base(const Scenario& scenario, const Expression& expressi
 // Steps
 
 std::string seed_text(const Scenario& scenario, const Seed& seed) {
-  if (seed.value != no_id) return "seed from " + value_name(scenario, seed.value);
-  return "seed " + in_words(seed.constant);
+  if (seed.value != no_id) return fmt::format("seed from {}", value_name(scenario, seed.value));
+  return fmt::format("seed {}", in_words(seed.constant));
 }
 
 std::string roots_text(const Scenario& scenario, const std::vector<Root>& roots) {
@@ -102,7 +102,7 @@ std::string roots_text(const Scenario& scenario, const std::vector<Root>& roots)
 std::string pass_text(const Scenario& scenario, const PassStep& pass) {
   const bool grad = pass.kind == PassStep::Kind::grad;
   std::string text = grad ? "grad" : "backward";
-  text += " from " + roots_text(scenario, pass.roots);
+  text += fmt::format(" from {}", roots_text(scenario, pass.roots));
   if (pass.inputs) {
     text += fmt::format("{} {}", grad ? " with respect to" : ", only into",
                         pass.inputs->empty() ? "nothing" : value_names(scenario, *pass.inputs));
@@ -111,7 +111,7 @@ std::string pass_text(const Scenario& scenario, const PassStep& pass) {
   if (pass.create_graph) text += ", creating a graph";
   if (pass.allow_unused) text += ", unused inputs allowed";
   if (pass.materialise) text += ", zeros for unused inputs";
-  if (!pass.results.empty()) text += ", giving " + value_names(scenario, pass.results);
+  if (!pass.results.empty()) text += fmt::format(", giving {}", value_names(scenario, pass.results));
   for (const CaptureHook& hook : pass.capture_hooks) {
     text += fmt::format(", capture hook {} on input {}", hook_name(scenario, hook.hook), hook.input);
   }
@@ -155,21 +155,21 @@ std::string with_text(const Scenario& scenario, const WithStep& with) {
   if (with.anomaly) parts.push_back(fmt::format("anomaly mode {}", on(*with.anomaly)));
   if (with.check_nan) parts.push_back(fmt::format("checks for NaN {}", on(*with.check_nan)));
   if (with.user_state) parts.push_back(fmt::format("user state {}", *with.user_state));
-  if (with.stream != no_id) parts.push_back("stream " + stream_name(scenario, with.stream));
-  if (with.device) parts.push_back("device " + to_text(*with.device));
-  if (with.saved_hooks != no_id) parts.push_back("saved hooks " + hook_name(scenario, with.saved_hooks));
+  if (with.stream != no_id) parts.push_back(fmt::format("stream {}", stream_name(scenario, with.stream)));
+  if (with.device) parts.push_back(fmt::format("device {}", to_text(*with.device)));
+  if (with.saved_hooks != no_id) parts.push_back(fmt::format("saved hooks {}", hook_name(scenario, with.saved_hooks)));
   return fmt::format("with {}:", fmt::join(parts, ", "));
 }
 
 std::string observe_text(const Scenario& scenario, const ObserveStep& observe) {
   std::string text = fmt::format("observe {}", observe_words[static_cast<std::size_t>(observe.what)]);
-  if (observe.node != no_id) text += ": " + node_name(scenario, observe.node);
+  if (observe.node != no_id) text += fmt::format(": {}", node_name(scenario, observe.node));
   return text;
 }
 
 std::string stream_text(const Scenario& scenario, const StreamStep& step) {
   if (step.what == StreamStep::What::synchronise) {
-    return "wait for " + stream_name(scenario, step.stream);
+    return fmt::format("wait for {}", stream_name(scenario, step.stream));
   }
   return fmt::format("{} waits for {}", stream_name(scenario, step.stream),
                      stream_name(scenario, step.waits_for));
@@ -189,7 +189,7 @@ std::string action_text(const Scenario& s, const Action& action) {
             return fmt::format("keep slot {} as {}{}", step.slot, value_name(s, step.as),
                                through_text(step.through));
           },
-          [&](const DropStep& step) { return "drop " + value_names(s, step.values); },
+          [&](const DropStep& step) { return fmt::format("drop {}", value_names(s, step.values)); },
           [&](const RequiresGradStep& step) {
             return fmt::format("turn requires_grad {} for {}", step.on ? "on" : "off",
                                value_name(s, step.value));
@@ -277,7 +277,7 @@ std::string in_words(const Scenario& scenario, const Expression& expression) {
   std::string text = expression_base(scenario, expression);
   if (expression.expand) text += fmt::format(", expanded to ({})", fmt::join(*expression.expand, ","));
   if (expression.cast) text += fmt::format(", cast to {}", to_text(*expression.cast));
-  if (expression.move_to) text += ", moved to " + to_text(*expression.move_to);
+  if (expression.move_to) text += fmt::format(", moved to {}", to_text(*expression.move_to));
   return text;
 }
 
