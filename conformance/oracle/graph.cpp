@@ -14,11 +14,11 @@ NodeHooks& GraphNode::make_hooks() {
 }
 
 Tensor* Graph::make(Array array, Device device) {
-  Tensor& tensor = tensors_.emplace_back();
+  Tensor& tensor = tensors_.make();
   tensor.type = array.type;
   tensor.device = device;
   tensor.shape = std::move(array.shape);
-  tensor.storage = &storages_.emplace_back();
+  tensor.storage = &storages_.make();
   tensor.storage->values = std::move(array.values);
   tensor.version = make_version();
   return &tensor;
@@ -35,7 +35,7 @@ Tensor* Graph::make(const TensorValue& value) {
 }
 
 Tensor* Graph::alias(const Tensor& tensor) {
-  Tensor& result = tensors_.emplace_back();
+  Tensor& result = tensors_.make();
   result.type = tensor.type;
   result.device = tensor.device;
   result.shape = tensor.shape;
@@ -64,7 +64,7 @@ Tensor* Graph::view(const Tensor& tensor, const Map& elements, Shape shape) {
 
 GraphNode* Graph::accumulator_of(Tensor& leaf) {
   if (!leaf.accumulator) {
-    GraphNode& node = nodes_.emplace_back();
+    GraphNode& node = nodes_.make();
     node.leaf = &leaf;
     node.slots.push_back({leaf.type, leaf.device, leaf.shape, &leaf});
     node.stream = stream;
@@ -100,7 +100,7 @@ bool Graph::records(const Gradients& inputs) const {
 }
 
 GraphNode* Graph::make_node(const Gradients& inputs, Backward backward) {
-  GraphNode& node = nodes_.emplace_back();
+  GraphNode& node = nodes_.make();
   for (Tensor* input : inputs) node.edges.push_back(input ? edge_of(*input) : Edge{});
   node.thread = thread;
   node.sequence = tick();

@@ -4,7 +4,6 @@
 // pointers are plain and no order of destruction matters. An undefined gradient is a null pointer.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -17,6 +16,24 @@ namespace gradcts::oracle {
 struct Tensor;
 struct GraphNode;
 class Graph;
+
+// Objects that live until the oracle is done, and never move.
+template <typename Object>
+class Arena {
+ public:
+  Object& make() {
+    if (left_ == 0) {
+      chunks_.push_back(std::make_unique<Object[]>(chunk));
+      left_ = chunk;
+    }
+    return chunks_.back()[chunk - left_--];
+  }
+
+ private:
+  static constexpr std::size_t chunk = 32;
+  std::vector<std::unique_ptr<Object[]>> chunks_;
+  std::size_t left_ = 0;
+};
 
 using Gradients = absl::InlinedVector<Tensor*, 2>;
 
@@ -80,7 +97,7 @@ struct Registration {
   bool removed = false;
   std::int64_t added_at = 0;  // Graph::clock: tells what was added while a list runs
 };
-using Registrations = std::deque<Registration>;
+using Registrations = std::vector<Registration>;
 
 struct NodeHooks {
   std::vector<Registrations> tensor;  // one list a slot, multi-hooks among them
@@ -155,13 +172,13 @@ class Graph {
   std::int64_t tick() { return ++clock_; }
 
  private:
-  Version* make_version() { return &versions_.emplace_back(); }
+  Version* make_version() { return &versions_.make(); }
   void renew_history(Tensor& view);
 
-  std::deque<Tensor> tensors_;
-  std::deque<Storage> storages_;
-  std::deque<Version> versions_;
-  std::deque<GraphNode> nodes_;
+  Arena<Tensor> tensors_;
+  Arena<Storage> storages_;
+  Arena<Version> versions_;
+  Arena<GraphNode> nodes_;
   std::int64_t clock_ = 0;
 };
 

@@ -7,6 +7,8 @@ namespace gradcts::oracle {
 
 namespace {
 
+constexpr std::size_t usual_nodes = 32;  // for speed alone
+
 // Points that pass through a node without events are kept to this many; the rest of the order is then not
 // written down.
 constexpr std::size_t most_points_passed_on = 64;
@@ -37,6 +39,8 @@ bool dense_without_overlap(const Shape& shape, const Shape& strides) {
 Pass::Pass(Interpreter& interpreter, const PassStep& step)
     : in_(interpreter), graph_(interpreter.graph()), trace_(interpreter.trace()), step_(step) {
   begin_ = trace_.cursor;
+  entries_.reserve(usual_nodes);
+  index_.reserve(usual_nodes);
 }
 
 Gradients Pass::run() {

@@ -26,7 +26,11 @@ void join(Cursor& cursor, const Cursor& more, const char* clause = nullptr);
 
 class Trace {
  public:
-  explicit Trace(Expectation& expectation) : expectation_(expectation) {}
+  explicit Trace(Expectation& expectation) : expectation_(expectation) {
+    expectation.steps.reserve(usual_steps);
+    expectation.events.reserve(usual_events);
+    expectation.order.reserve(2 * usual_events);
+  }
 
   Cursor cursor;
   std::int32_t thread = 0;  // of the program
@@ -55,6 +59,8 @@ class Trace {
     bool mixed = false;  // by several threads of the program
   };
   using Table = std::vector<std::vector<Seen>>;
+  static constexpr std::size_t usual_steps = 16;  // for speed alone
+  static constexpr std::size_t usual_events = 64;
 
   static Seen& seen(Table& table, std::size_t row, std::int32_t column);
   void note(Seen& entry);
