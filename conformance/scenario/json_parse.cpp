@@ -1,7 +1,7 @@
 // Text to JSON. The library's parser accepts duplicate keys (one wins) and any depth; this one
 // reports them, with line and column. Covered by json_parse_test.cpp.
 #include <iterator>
-#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "conformance/scenario/json.h"
@@ -65,9 +65,11 @@ std::string problem_of(const std::string& what) {
   return problem.substr(0, read) + (expected == std::string::npos ? "" : problem.substr(expected));
 }
 
+// Builds the document. `refuse(problem)` is called at the first mistake.
+template <typename Refuse>
 class Builder final : public nlohmann::json_sax<Json> {
  public:
-  Builder(std::string_view text, const char* const& progress) : text_(text), progress_(progress) {}
+  explicit Builder(Refuse refuse) : refuse_(std::move(refuse)) {}
 
   Json take() { return std::move(root_); }
 
@@ -79,44 +81,31 @@ class Builder final : public nlohmann::json_sax<Json> {
   bool string(std::string& value) override { return add(std::move(value)); }
   bool binary(Json::binary_t&) override { return false; }
 
-  bool start_object(std::size_t) override {
-    names_.emplace_back();
-    return open(Json::object());
-  }
+  bool start_object(std::size_t) override { return open(Json::object()); }
   bool start_array(std::size_t) override { return open(Json::array()); }
   bool end_object() override {
-    names_.pop_back();
     open_.pop_back();
     return true;
   }
-  bool end_array() override {
-    open_.pop_back();
-    return true;
-  }
+  bool end_array() override { return end_object(); }
 
   bool key(std::string& name) override {
-    if (!names_.back().insert(name).second) refuse(offset(), "duplicate field '" + name + "'");
+    const auto& fields = open_.back()->get_ref<const Json::object_t&>();
+    for (const auto& field : fields) {
+      if (field.first == name) return refuse_("duplicate field '" + name + "'");
+    }
     name_ = std::move(name);
     return true;
   }
 
   bool parse_error(std::size_t, const std::string&, const Json::exception& error) override {
-    const std::string problem = problem_of(error.what());
-    const bool at_end = problem.find("unexpected end of input") != std::string::npos;
-    // Else the parser has read the offending character already.
-    refuse(at_end || offset() == 0 ? offset() : offset() - 1, problem);
+    return refuse_(problem_of(error.what()));
   }
 
  private:
-  std::size_t offset() const { return static_cast<std::size_t>(progress_ - text_.data()); }
-
-  [[noreturn]] void refuse(std::size_t offset, const std::string& problem) const {
-    throw FormatError(place_text(text_, offset), problem);
-  }
-
   bool open(Json container) {
     if (open_.size() == deepest) {
-      refuse(offset(), "nested deeper than " + std::to_string(deepest) + " levels");
+      return refuse_("nested deeper than " + std::to_string(deepest) + " levels");
     }
     open_.push_back(place(std::move(container)));
     return true;
@@ -137,24 +126,38 @@ class Builder final : public nlohmann::json_sax<Json> {
     Json& parent = *open_.back();
     if (parent.is_array()) return &parent.get_ref<Json::array_t&>().emplace_back(std::move(value));
     auto& fields = parent.get_ref<Json::object_t&>();
-    return &fields.emplace(std::move(name_), std::move(value)).first->second;
+    return &fields.emplace_back(std::move(name_), std::move(value))
+                .second;  // `key` knows it is new
   }
 
-  std::string_view text_;
-  const char* const& progress_;
+  Refuse refuse_;
   Json root_;
   std::vector<Json*> open_;
-  std::vector<std::unordered_set<std::string>> names_;
   std::string name_;
 };
+
+// Parses again, slowly, to say where the mistake is.
+[[noreturn]] void refuse_with_place(std::string_view text) {
+  const char* progress = text.data();
+  Builder builder([&](const std::string& problem) -> bool {
+    const auto read = static_cast<std::size_t>(progress - text.data());
+    // At a mistake of its own kind the parser has read the offending character already.
+    const bool ours =
+        problem.starts_with("duplicate field") || problem.starts_with("nested deeper");
+    const bool at_end = problem.find("unexpected end of input") != std::string::npos;
+    const bool one_back = read > 0 && !ours && !at_end;
+    throw FormatError(place_text(text, one_back ? read - 1 : read), problem);
+  });
+  Json::sax_parse(CountingIterator(text.data(), &progress),
+                  CountingIterator(text.data() + text.size(), &progress), &builder);
+  throw FormatError("", "the text cannot be parsed");
+}
 
 }  // namespace
 
 Json parse_json(std::string_view text) {
-  const char* progress = text.data();
-  Builder builder(text, progress);
-  Json::sax_parse(CountingIterator(text.data(), &progress),
-                  CountingIterator(text.data() + text.size(), &progress), &builder);
+  Builder builder([](const std::string&) { return false; });
+  if (!Json::sax_parse(text.begin(), text.end(), &builder)) refuse_with_place(text);
   return builder.take();
 }
 
