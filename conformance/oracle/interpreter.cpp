@@ -508,18 +508,20 @@ Gradients Interpreter::run_pass(const PassStep& step, StepId id) {
     const std::int32_t event = trace_.other(EventKind::pass_end, id, "REENT-1", "CB-1");
     trace_.cursor = {{event, order}};
   };
+  Gradients results;
   try {
     if (in_child_ && has_engine_threads_) throw error_of(ErrorCategory::forked, "FORK-1");
     note_engine_threads(step);
     Pass pass(*this, step);
     const Inside inside(*this, pass, step.create_graph, graph_.recording);
-    const Gradients results = pass.run();
-    end();
-    return results;
+    const Restore required(trace_.required);
+    results = pass.run();
   } catch (const Thrown&) {
     end();
     throw;
   }
+  end();
+  return results;
 }
 
 void Interpreter::perform(const PassStep& step, const Step& whole, Errors errors) {

@@ -49,11 +49,20 @@ Gradients Pass::run() {
   choose();
   find_queues();
   deliver_seeds();
+  trace_.required = trace_.required && !may_be_refused();
   serve();
   if (!failures_.empty()) fail_unordered();
   trace_.cursor = all_.empty() ? begin_ : all_;
   run_callbacks();
   return results();
+}
+
+// PRUNE-4: an engine that sees beforehand that an input cannot be reached need not run anything.
+bool Pass::may_be_refused() const {
+  if (step_.kind != PassStep::Kind::grad || step_.allow_unused || step_.materialise) return false;
+  return std::any_of(requested_.begin(), requested_.end(), [&](Tensor* input) {
+    return !index_.contains(graph_.edge_of(*input).node);
+  });
 }
 
 // ---- Setting up -----------------------------------------------------------------------------------------
@@ -668,9 +677,7 @@ void Pass::fail(std::int32_t index, Thrown thrown) {
 
 void Pass::fail_unordered() {
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(entries_.size()); ++i) {
-    if (entries_[static_cast<std::size_t>(i)].visited && !certain(i)) {
-      make_uncertain(entries_[static_cast<std::size_t>(i)]);
-    }
+    if (!certain(i)) make_uncertain(entries_[static_cast<std::size_t>(i)]);
   }
   trace_.cursor = all_.empty() ? begin_ : all_;
   Thrown first = failures_[0].thrown;
@@ -680,6 +687,10 @@ void Pass::fail_unordered() {
     add_new(first.allowed, other.allowed);
     add_new(first.tokens, {first.error.token, other.error.token});
     add_new(first.tokens, other.tokens);
+  }
+  if (may_be_refused()) {
+    add_new(first.allowed, {ErrorCategory::unused_input});
+    for (Entry& entry : entries_) make_uncertain(entry);
   }
   throw first;
 }
@@ -712,7 +723,8 @@ bool Pass::leads_to(std::int32_t index, std::int32_t target) const {
 }
 
 void Pass::make_uncertain(Entry& entry) {
-  entry.node->release_unknown = !step_.keep_graph;
+  if (!entry.visited) return;
+  entry.node->release_unknown |= !step_.keep_graph;
   for (std::int32_t i = entry.first_event; i < entry.last_event; ++i) {
     trace_.event(i).required = false;
   }
@@ -740,6 +752,9 @@ Gradients Pass::results() {
       const Tensor& like = *requested_[i];
       results[i] = zeros(graph_, {like.type, like.device, like.shape, nullptr});
     } else if (!step_.allow_unused) {
+      if (may_be_refused()) {
+        for (Entry& entry : entries_) make_uncertain(entry);
+      }
       throw error_of(ErrorCategory::unused_input, "PRUNE-4");
     }
   }

@@ -72,6 +72,8 @@ class Pass {
   void find_queues();
   void deliver_seeds();
 
+  bool may_be_refused() const;
+
   // ---- Running
   void serve();
   std::int32_t take_first();
