@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace gradcts::oracle {
 
@@ -23,7 +24,7 @@ double round_real(ScalarType type, double value) {
       return round_to_digits(value, 8, -133, 3.3895313892515355e38);
     case ScalarType::float32:
     case ScalarType::complex64:
-      return static_cast<float>(value);
+      return round_to_digits(value, 24, -149, std::numeric_limits<float>::max());
     case ScalarType::int64:
       return std::trunc(value);
     case ScalarType::boolean:

@@ -123,6 +123,22 @@ TEST(Derivatives, ResultsAreRoundedToTheirType) {
   EXPECT_EQ(sum_of("bfloat16", 256), 256);
   EXPECT_EQ(sum_of("float32", 16777216), 16777216);
   EXPECT_EQ(sum_of("float16", 1024), 1025);
+  const Told complex(
+      "'leaves': [{'name': 'z', 'value': {'type': 'complex64', 'shape': [], 'values': [[1.5, 16777215]]}}],"
+      "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['z'], 'factor': 1.5}],"
+      "'program': [{'do': 'forward'}, {'do': 'read', 'values': ['y']}]");
+  EXPECT_THAT(complex.numbers("read"), ElementsAre(2.25, 25165822));
+}
+
+TEST(Derivatives, NaNPassesTheGradientOn) {
+  const Told told(
+      "'leaves': [{'name': 'a', 'value': {'shape': [2], 'values': ['nan', 1]}}, {'name': 'b', 'value': 0}],"
+      "'nodes': [{'name': 'm', 'op': 'maximum', 'inputs': ['a', 'b']}, {'name': 'r', 'op': 'relu', 'inputs': ['a']}],"
+      "'program': [{'do': 'forward'},"
+      "  {'do': 'grad', 'roots': [{'value': 'm', 'seed': [2, 3]}], 'inputs': ['a', 'b']},"
+      "  {'do': 'grad', 'roots': [{'value': 'r', 'seed': [2, 3]}], 'inputs': ['a']}]");
+  EXPECT_THAT(told.numbers("grad", 0), ElementsAre(2, 3, 2));
+  EXPECT_THAT(told.numbers("grad", 1), ElementsAre(2, 3));
 }
 
 // ---- Finite differences -----------------------------------------------------------------------------------

@@ -205,7 +205,7 @@ std::shared_ptr<const Array> mask(const Array& a, bool (*inside)(double)) {
 
 Tensor* relu(Graph& graph, Tensor* a) {
   need_dense(*a, "relu");
-  const auto positive = mask(elements_of(*a), [](double v) { return v > 0; });
+  const auto positive = mask(elements_of(*a), [](double v) { return !(v <= 0); });  // NaN passes
   Tensor* out = graph.make(
       elementwise(elements_of(*a), [](Number v) { return v.real() > 0 || v != v ? v : Number(0); }),
       a->device);
@@ -264,25 +264,31 @@ Tensor* div(Graph& graph, Tensor* a, Tensor* b) {
   return out;
 }
 
-// Maximum or minimum: `first_wins` says where the first operand is taken; equal ones share evenly.
-Tensor* extremum(Graph& graph, Tensor* a, Tensor* b, bool (*first_wins)(double, double)) {
+// How much of the gradient goes to an operand: all where it is taken, half where both are equal. A NaN is
+// taken from wherever it comes, so both operands have all of the gradient there.
+double share(double own, double other, bool largest) {
+  if (own == other) return 0.5;
+  return (largest ? own < other : own > other) ? 0 : 1;
+}
+
+Tensor* extremum(Graph& graph, Tensor* a, Tensor* b, bool largest) {
   need_dense(*a, "maximum or minimum");
   need_dense(*b, "maximum or minimum");
-  const auto share = [=](Number x, Number y) {
-    return x.real() == y.real() ? 0.5 : first_wins(x.real(), y.real()) ? 1.0 : 0.0;
-  };
   Tensor* out = binary(graph, a, b, [=](Number x, Number y) {
     if (x != x || y != y) return x + y;
-    return share(x, y) == 0 ? y : x;
+    return share(x.real(), y.real(), largest) == 0 ? y : x;
   });
-  const auto of_first = std::make_shared<Array>(
-      elements_of(*binary(graph, a, b, [=](Number x, Number y) { return share(x, y); })));
-  const auto of_second = std::make_shared<Array>(
-      elements_of(*binary(graph, a, b, [=](Number x, Number y) { return 1.0 - share(x, y); })));
-  GraphNode* node = graph.record(
-      {a, b}, {out}, [a, b, of_first, of_second](Graph& g, GraphNode& n, const Gradients& d) {
-        return Gradients{n.edges[0].node ? fit(g, weigh(g, d[0], of_first), *a) : nullptr,
-                         n.edges[1].node ? fit(g, weigh(g, d[0], of_second), *b) : nullptr};
+  const auto share_of = [&](Tensor* own, Tensor* other) {
+    return std::make_shared<Array>(elements_of(*binary(graph, own, other, [=](Number x, Number y) {
+      return Number(share(x.real(), y.real(), largest));
+    })));
+  };
+  const auto of_a = share_of(a, b);
+  const auto of_b = share_of(b, a);
+  GraphNode* node =
+      graph.record({a, b}, {out}, [a, b, of_a, of_b](Graph& g, GraphNode& n, const Gradients& d) {
+        return Gradients{n.edges[0].node ? fit(g, weigh(g, d[0], of_a), *a) : nullptr,
+                         n.edges[1].node ? fit(g, weigh(g, d[0], of_b), *b) : nullptr};
       });
   if (node) graph.save(*node, a);
   if (node) graph.save(*node, b);
@@ -790,9 +796,9 @@ Tensor* apply_to_one(Graph& graph, const Node& node, const Gradients& in) {
     case Operation::power:
       return power(graph, in[0], number(attributes[0], 1));
     case Operation::maximum:
-      return extremum(graph, in[0], in[1], [](double a, double b) { return a > b; });
+      return extremum(graph, in[0], in[1], true);
     case Operation::minimum:
-      return extremum(graph, in[0], in[1], [](double a, double b) { return a < b; });
+      return extremum(graph, in[0], in[1], false);
     case Operation::where:
       return where(graph, in[0], in[1], in[2]);
     case Operation::clamp:
