@@ -19,7 +19,7 @@ std::string in_words(const char* what, std::size_t index) {
 // Seeds are validated as a node's outputs are (ROOT-4).
 void check_root(Root& root, std::size_t index) {
   if (!root.edge) {
-    throw Error(ErrorCategory::not_differentiable,
+    throw Error(ErrorCategory::invalid_argument,
                 in_words("root", index) + " does not require grad and was produced by no node");
   }
   const Node& node = *root.edge.node;
@@ -72,7 +72,7 @@ std::vector<Target> targets_of_inputs(GraphTask& task, const std::vector<Tensor>
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Edge edge = gradient_edge(inputs[i]);
     if (!edge) {
-      throw Error(ErrorCategory::not_differentiable,
+      throw Error(ErrorCategory::invalid_argument,
                   in_words("input", i) + " does not require grad");
     }
     if (!is_repeated(inputs, i)) targets.push_back(target_of_input(task, inputs[i], edge));
@@ -243,7 +243,7 @@ std::vector<Tensor> grad(absl::Span<const Tensor> roots, absl::Span<const Tensor
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     captures.push_back({gradient_edge(inputs[i]), {}});
     if (!captures.back().edge && !may_be_unused(options)) {
-      throw Error(ErrorCategory::not_differentiable,
+      throw Error(ErrorCategory::invalid_argument,
                   in_words("input", i) + " does not require grad");
     }
   }
