@@ -7,8 +7,6 @@ from typing import Callable
 
 from random_numbers import Numbers
 
-FIRST_ORDER = 1
-
 # Makes a case from the number of the attempt, which gives other random numbers: the first attempt
 # with narrow bounds is taken (expectations.py).
 Recipe = Callable[[int], "Case"]
@@ -25,7 +23,7 @@ class Case:
     operation: str
     type: str
     covers: tuple[str, ...] = ()
-    order: int = FIRST_ORDER
+    order: int = 1
     attempt: int = 0
     clauses: tuple[str, ...] = ("GRAPH2-1",)
     leaves: list[dict] = field(default_factory=list)

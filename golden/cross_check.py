@@ -1,0 +1,153 @@
+#!/usr/bin/python3
+"""A second opinion on the golden cases: how far PyTorch and JAX are from the stated values.
+
+  cross_check.py [--engine torch|jax] [PATTERN]   prints every value beyond its bound
+  cross_check.py [--engine torch|jax] --write     also writes cross_check/ENGINE.md
+
+The stated values do not come from here. A value beyond its bound is a limit of the engine, which
+EXPLANATIONS names, or a finding. Exit status 1: one of them is not explained.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import importlib
+import json
+import math
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER))
+
+from exact.judging import unit_of  # noqa: E402
+from exact.reals import real  # noqa: E402
+from exact.rounding import format_of, is_complex  # noqa: E402
+
+
+@dataclass(frozen=True)
+class Value:
+    """One tensor that was read, and the largest distance of its numbers in units."""
+
+    case: str
+    bound: float
+    distance: float
+    problem: str = ""  # why there is no number
+
+
+def scenarios() -> list[tuple[str, dict]]:
+    """(id, scenario) of all files, in order."""
+    result = []
+    for path in sorted((FOLDER / "cases").glob("*.json")):
+        suite = json.loads(path.read_text())
+        result += [(f"{suite['area']}/{s['id']}", s) for s in suite["scenarios"]]
+    return result
+
+
+def _stated(tensor) -> tuple[str, list[int], list]:
+    if isinstance(tensor, list):
+        tensor = {"values": tensor}
+    elif not isinstance(tensor, dict):
+        tensor = {"shape": [], "values": [tensor]}
+    kind = tensor.get("type", "float64")
+    values = tensor["values"]
+    flat = [float(p) for v in values for p in v] if is_complex(kind) else [float(v) for v in values]
+    return kind, tensor.get("shape", [len(values)]), flat
+
+
+def distance(expected: list[float], actual: list[float], kind: str) -> float:
+    """The largest distance in units of the expected numbers, by the checker's rule."""
+    fmt, worst = format_of(kind), 0.0
+    for i, (e, a) in enumerate(zip(expected, actual, strict=True)):
+        if e == a or (math.isnan(e) and math.isnan(a)):
+            continue
+        peers = expected[i - i % 2:i - i % 2 + 2] if is_complex(kind) else [e]
+        unit = max(float(unit_of(real(p), fmt)) for p in peers)
+        gap = abs(e - a) / unit
+        worst = max(worst, math.inf if math.isnan(gap) else gap)
+    return worst
+
+
+def check(case: str, scenario: dict, engine) -> list[Value]:
+    steps = [step for step in scenario["program"] if step["do"] == "read"]
+    try:
+        reads = engine.reads(scenario)
+    except Exception as error:  # whatever an engine throws is its answer
+        return [Value(case, 0, math.inf, str(error).splitlines()[0][:160])]
+    result = []
+    for step, tensors in zip(steps, reads, strict=True):
+        bound = step["expect"]["bound"]
+        for stated, (kind, shape, values) in zip(step["expect"]["values"], tensors, strict=True):
+            want_kind, want_shape, numbers = _stated(stated)
+            if (kind, shape) != (want_kind, want_shape):
+                result.append(Value(case, bound, math.inf,
+                                    f"{kind} {shape} instead of {want_kind} {want_shape}"))
+            else:
+                result.append(Value(case, bound, distance(numbers, values, kind)))
+    return result
+
+
+# Why an engine is beyond a bound or refuses a case: (engine, pattern of ids, word in the problem, reason).
+EXPLANATIONS = (
+    ("torch", "*/float16/*", "not implemented for 'Half'", "no float16 on the CPU for this function"),
+    ("torch", "*/two-passes/float16", "not implemented for 'Half'", "no float16 on the CPU"),
+    ("jax", "*", "views is changed in place", "arrays have no storage to share: not expressible"),
+)
+
+
+def explanation(engine: str, value: Value) -> str:
+    for name, pattern, word, why in EXPLANATIONS:
+        if name == engine and fnmatch.fnmatch(value.case, pattern) and word in value.problem:
+            return why
+    return "not explained"
+
+
+def page(engine: str, version: str, values: list[Value]) -> str:
+    beyond = [value for value in values if value.distance > value.bound]
+    lines = [f"# Golden cases on {version}", "",
+             f"{len(values)} values, {len(beyond)} beyond their bound or refused. Distances are in units in",
+             "the last place of the stated number. Made by `golden/cross_check.py --write`; functions of",
+             "the machine's libraries take part, so that another machine may differ within the bounds.", "",
+             "| area | values | equal | largest distance | largest share of a bound |", "|---|---|---|---|---|"]
+    for area in dict.fromkeys(value.case.split("/")[1] for value in values):
+        lines.append(_row(area, [v for v in values if v.case.split("/")[1] == area]))
+    lines += ["", "## Beyond the bound", "", "| case | distance | bound | why |", "|---|---|---|---|"]
+    lines += [f"| {v.case} | {v.problem or f'{v.distance:.3g}'} | {v.bound} | {explanation(engine, v)} |"
+              for v in beyond]
+    return "\n".join(lines) + "\n"
+
+
+def _row(area: str, values: list[Value]) -> str:
+    within = [v for v in values if v.distance <= v.bound]
+    equal = sum(v.distance == 0 for v in within)
+    farthest = max((v.distance for v in within), default=0)
+    share = max((v.distance / v.bound for v in within if v.bound), default=0)
+    return f"| {area} | {len(values)} | {equal} | {farthest:.3g} | {share:.2g} |"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--engine", choices=("torch", "jax"), default="torch")
+    parser.add_argument("--write", action="store_true", help="write cross_check/ENGINE.md")
+    parser.add_argument("pattern", nargs="?", default="*")
+    options = parser.parse_args()
+    engine = importlib.import_module(f"engines_{options.engine}")
+    values = [value for case, scenario in scenarios() if fnmatch.fnmatch(case, options.pattern)
+              for value in check(case, scenario, engine)]
+    beyond = [value for value in values if value.distance > value.bound]
+    for value in beyond:
+        print(f"{value.case}: {value.problem or f'{value.distance:.3g} > {value.bound}'}: "
+              f"{explanation(options.engine, value)}")
+    print(f"{engine.version()}: {len(values)} values, {len(beyond)} beyond their bound")
+    if options.write:
+        folder = FOLDER / "cross_check"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{options.engine}.md").write_text(page(options.engine, engine.version(), values))
+    unexplained = any(explanation(options.engine, value) == "not explained" for value in beyond)
+    return 1 if unexplained else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
