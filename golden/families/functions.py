@@ -164,8 +164,8 @@ def _special(function: Function, scalar_type: str, left_out: list) -> Recipe:
     points = special_points(scalar_type)
     if function.operation == "clamp":
         points["tie"] = [-1.5, 2]
-    if function.attributes.get("exponent") == 0.5:
-        points["inf"] = ["inf"]  # IEEE 754: pow(-inf, 0.5) is inf, but sqrt(-inf) is nan
+    if function.attributes.get("exponent") == 0.5:  # engines take the root, and differ from pow at
+        points["inf"], points["-0"] = ["inf"], []   # -inf (nan, not inf) and -0 (gradient -inf, not inf)
 
     def build(values: list, covers=()) -> Case:
         case = _case(function, f"{scalar_type}/special", f"special points of {scalar_type}",
