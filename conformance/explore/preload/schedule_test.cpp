@@ -121,9 +121,11 @@ TEST(Schedule, SeedsGiveDifferentSchedules) {
 }
 
 TEST(Schedule, AReplayIsTheSameSchedule) {
-  for (const char* arguments : {"--seed 5", "--pct --seed 5", "--seed 5 --spurious 100"}) {
+  for (const char* arguments : {"--seed 5", "--pct --seed 5", "--seed 5 --spurious 500"}) {
     const Outcome first = run(std::string("producers_and_consumers ") + arguments);
     ASSERT_EQ(first.lines.size(), 1u);
+    const bool spurious = first.lines[0].schedule.find('!') != std::string::npos;
+    EXPECT_EQ(spurious, std::string(arguments).find("spurious") != std::string::npos);
     const Outcome again = run("producers_and_consumers --replay '" + first.lines[0].schedule + "'");
     ASSERT_EQ(again.lines.size(), 1u);
     EXPECT_EQ(again.lines[0].hash, first.lines[0].hash);

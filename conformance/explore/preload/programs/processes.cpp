@@ -77,6 +77,7 @@ bool fork_under_control() {
   std::thread other([&] { std::lock_guard guard(mutex); });
   const pid_t child = fork();
   if (child == 0) {
+    alarm(30);  // a child that hangs would keep its parent's pipes open
     std::mutex own;
     std::thread thread([&] { std::lock_guard guard(own); });
     thread.join();
