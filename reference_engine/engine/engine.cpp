@@ -13,8 +13,7 @@ std::string in_words(const char* what, std::size_t index) {
   return std::string(what) + " " + std::to_string(index);
 }
 
-// ---- Roots
-// ----------------------------------------------------------------------------------------
+// ---- Roots -------------------------------------------------------------------------------------
 
 // Seeds are validated as a node's outputs are (ROOT-4).
 void check_root(Root& root, std::size_t index) {
@@ -40,8 +39,7 @@ std::vector<Root> checked_roots(absl::Span<const Root> roots) {
   return checked;
 }
 
-// ---- What is asked for
-// ----------------------------------------------------------------------------
+// ---- What is asked for -------------------------------------------------------------------------
 
 std::uint32_t add_capture(GraphTask& task, PlannedCapture capture) {
   task.captures.push_back(std::move(capture));
@@ -72,8 +70,7 @@ std::vector<Target> targets_of_inputs(GraphTask& task, const std::vector<Tensor>
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Edge edge = gradient_edge(inputs[i]);
     if (!edge) {
-      throw Error(ErrorCategory::invalid_argument,
-                  in_words("input", i) + " does not require grad");
+      throw Error(ErrorCategory::invalid_argument, in_words("input", i) + " does not require grad");
     }
     if (!is_repeated(inputs, i)) targets.push_back(target_of_input(task, inputs[i], edge));
   }
@@ -91,6 +88,12 @@ std::vector<Target> targets_of_captures(GraphTask& task, absl::Span<const Captur
   }
   task.results.resize(captures.size());
   return targets;
+}
+
+// Announced gradients come from other threads: such a pass is not local.
+void announce(GraphTask& task, const std::vector<std::shared_ptr<AnnouncedGradient>>& announced) {
+  task.announced = announced;
+  if (!announced.empty()) task.is_local = false;
 }
 
 [[noreturn]] void throw_unused(std::size_t index) {
@@ -124,8 +127,7 @@ void settle_unused(std::vector<Tensor>& results, absl::Span<const Capture> captu
 
 }  // namespace
 
-// ---- Engine
-// ---------------------------------------------------------------------------------------
+// ---- Engine ------------------------------------------------------------------------------------
 
 Engine::Engine() : state_(std::make_shared<EngineState>()) {}
 
@@ -133,31 +135,74 @@ Engine::~Engine() {
   stop();
 }
 
-void Engine::backward(absl::Span<const Root> roots, const BackwardOptions& options) {
-  OwnedTask task =
-      state_->make_task({options.keep_graph, options.create_graph, options.exit_on_error});
+void EngineState::backward(absl::Span<const Root> roots, const BackwardOptions& options) {
+  OwnedTask task = make_task({options.keep_graph, options.create_graph, options.exit_on_error});
   const std::vector<Root> checked = checked_roots(roots);
+  announce(*task, options.announced);
   if (options.inputs) {
     task->is_checkpoint_valid = false;
     plan_pruned(*task, checked, targets_of_inputs(*task, *options.inputs));
   } else {
     plan_everything(*task, checked);
   }
-  state_->execute(*task, checked);
+  execute(*task, checked);
+}
+
+std::vector<Tensor> EngineState::grad(absl::Span<const Root> roots,
+                                      absl::Span<const Capture> captures,
+                                      const GradOptions& options) {
+  OwnedTask task = make_task({options.keep_graph, options.create_graph, options.exit_on_error});
+  task->is_checkpoint_valid = false;
+  const std::vector<Root> checked = checked_roots(roots);
+  announce(*task, options.announced);
+  plan_pruned(*task, checked, targets_of_captures(*task, captures));
+  if (roots.empty() && task->announced.empty()) return std::move(task->results);  // ROOT-5
+  if (!may_be_unused(options)) check_reached(*task, captures);
+  std::vector<Tensor> results = execute(*task, checked);
+  settle_unused(results, captures, options);
+  return results;
+}
+
+void Engine::backward(absl::Span<const Root> roots, const BackwardOptions& options) {
+  state_->backward(roots, options);
 }
 
 std::vector<Tensor> Engine::grad(absl::Span<const Root> roots, absl::Span<const Capture> captures,
                                  const GradOptions& options) {
-  OwnedTask task =
-      state_->make_task({options.keep_graph, options.create_graph, options.exit_on_error});
-  task->is_checkpoint_valid = false;
-  const std::vector<Root> checked = checked_roots(roots);
-  plan_pruned(*task, checked, targets_of_captures(*task, captures));
-  if (roots.empty()) return std::move(task->results);  // ROOT-5
-  if (!may_be_unused(options)) check_reached(*task, captures);
-  std::vector<Tensor> results = state_->execute(*task, checked);
-  settle_unused(results, captures, options);
-  return results;
+  return state_->grad(roots, captures, options);
+}
+
+PassFuturePointer Engine::start_backward(std::vector<Root> roots, BackwardOptions options) {
+  return start([state = state_, roots = std::move(roots), options = std::move(options)] {
+    state->backward(roots, options);
+    return std::vector<Tensor>();
+  });
+}
+
+PassFuturePointer Engine::start_grad(std::vector<Root> roots, std::vector<Capture> captures,
+                                     GradOptions options) {
+  return start([state = state_, roots = std::move(roots), captures = std::move(captures),
+                options = std::move(options)] { return state->grad(roots, captures, options); });
+}
+
+PassFuturePointer Engine::start(std::function<std::vector<Tensor>()> pass) {
+  auto future = std::make_shared<PassFuture>();
+  state_->pool->run([future, pass = std::move(pass), value = thread_local_value(),
+                     anomaly = anomaly_mode(), devices = current_devices()] {
+    const CurrentDevicesGuard device_guard(devices);
+    const ThreadStateGuard state_guard;
+    thread_mode().value = value;
+    thread_mode().anomaly = anomaly;
+    std::vector<Tensor> gradients;
+    std::exception_ptr error;
+    try {
+      gradients = pass();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    future->complete(std::move(gradients), std::move(error));
+  });
+  return future;
 }
 
 void Engine::set_nesting_limit(int limit) {
@@ -184,8 +229,7 @@ int Engine::pool_thread_count() const {
   return state_->pool->threads().count();
 }
 
-// ---- The default engine
-// ---------------------------------------------------------------------------
+// ---- The default engine ------------------------------------------------------------------------
 
 namespace {
 
@@ -204,8 +248,7 @@ void Engine::set_default_engine(Engine* engine) {
   replaced_engine.store(engine, std::memory_order_release);
 }
 
-// ---- Passes over tensors
-// --------------------------------------------------------------------------
+// ---- Passes over tensors -----------------------------------------------------------------------
 
 namespace {
 
@@ -243,8 +286,7 @@ std::vector<Tensor> grad(absl::Span<const Tensor> roots, absl::Span<const Tensor
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     captures.push_back({gradient_edge(inputs[i]), {}});
     if (!captures.back().edge && !may_be_unused(options)) {
-      throw Error(ErrorCategory::invalid_argument,
-                  in_words("input", i) + " does not require grad");
+      throw Error(ErrorCategory::invalid_argument, in_words("input", i) + " does not require grad");
     }
   }
   std::vector<Tensor> results =
@@ -256,8 +298,7 @@ std::vector<Tensor> grad(absl::Span<const Tensor> roots, absl::Span<const Tensor
   return results;
 }
 
-// ---- From inside a pass
-// ---------------------------------------------------------------------------
+// ---- From inside a pass ------------------------------------------------------------------------
 
 namespace {
 

@@ -15,6 +15,8 @@
 #include <optional>
 #include <vector>
 
+#include "reference_engine/engine/announced_gradient.h"
+#include "reference_engine/engine/pass_future.h"
 #include "reference_engine/error.h"
 #include "reference_engine/graph/autograd.h"
 #include "reference_engine/graph/running_node.h"
@@ -43,6 +45,9 @@ struct BackwardOptions {
 
   // If set: accumulate into these tensors alone, leaves or not. Empty is an error (PRUNE-5).
   std::optional<std::vector<Tensor>> inputs = std::nullopt;
+
+  // Gradients that other threads will deliver; the pass waits for them (ASYNC-1).
+  std::vector<std::shared_ptr<AnnouncedGradient>> announced = {};
 };
 
 struct GradOptions {
@@ -51,6 +56,7 @@ struct GradOptions {
   bool exit_on_error = false;
   bool allow_unused = false;        // an input that is not reached gives an undefined gradient
   bool materialise_unused = false;  // ... or zeros without history (PRUNE-4)
+  std::vector<std::shared_ptr<AnnouncedGradient>> announced = {};
 };
 
 // The pass that this thread is working for.
@@ -80,6 +86,12 @@ class Engine {
   std::vector<Tensor> grad(absl::Span<const Root> roots, absl::Span<const Capture> captures,
                            const GradOptions& options = {});
 
+  // The same on another thread, with the caller's thread-local state; the result comes through the
+  // future, which a pool thread completes (ASYNC-2). The pass is nested in none.
+  PassFuturePointer start_backward(std::vector<Root> roots, BackwardOptions options = {});
+  PassFuturePointer start_grad(std::vector<Root> roots, std::vector<Capture> captures,
+                               GradOptions options = {});
+
   // How many passes nest on one thread before the next one moves to a pool thread (REENT-3). At
   // least 1.
   void set_nesting_limit(int limit);
@@ -95,11 +107,12 @@ class Engine {
   int pool_thread_count() const;
 
  private:
+  PassFuturePointer start(std::function<std::vector<Tensor>()> pass);
+
   std::shared_ptr<EngineState> state_;  // shared with threads that outlive a stop()
 };
 
-// ---- Passes over tensors, on the default engine
-// --------------------------------------------------
+// ---- Passes over tensors, on the default engine ------------------------------------------------
 
 // An undefined seed means ones, for a root of one element; for any other it is
 // Error(invalid_argument). Fewer seeds than roots are filled up with undefined ones.
@@ -108,8 +121,7 @@ void backward(absl::Span<const Tensor> roots, absl::Span<const Tensor> seeds = {
 std::vector<Tensor> grad(absl::Span<const Tensor> roots, absl::Span<const Tensor> seeds,
                          absl::Span<const Tensor> inputs, const GradOptions& options = {});
 
-// ---- From inside a pass
-// ---------------------------------------------------------------------------
+// ---- From inside a pass ------------------------------------------------------------------------
 
 // Runs the callback at the end of the innermost pass that this thread works for; outside of one,
 // Error(outside_pass) (CB-1 to CB-3).

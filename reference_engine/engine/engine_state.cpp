@@ -1,6 +1,7 @@
 #include "reference_engine/engine/engine_state.h"
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 
 #include "reference_engine/engine/fork_guard.h"
@@ -10,8 +11,12 @@
 namespace gradcts::reference {
 namespace {
 
-// ---- Serving a queue
-// ------------------------------------------------------------------------------
+// ---- Serving a queue ---------------------------------------------------------------------------
+
+// So that an exception of the user's own can be traced back, and still arrives as it is (ERR-1).
+void print_origin(const Node& node) {
+  std::fputs(describe_origin(node).c_str(), stderr);
+}
 
 void run_entry(const ReadyEntry& entry, ThreadStateGuard& state, WorkingThread& thread) {
   GraphTask& task = *entry.task;
@@ -20,10 +25,16 @@ void run_entry(const ReadyEntry& entry, ThreadStateGuard& state, WorkingThread& 
     try {
       run_node(task, *entry.state, thread);
     } catch (...) {
+      if (task.anomaly.is_enabled) print_origin(*entry.state->node);
       task.set_error(std::current_exception());
     }
     state.settle(task);
   }
+}
+
+// After an error nothing from outside is waited for.
+void cancel_announced(GraphTask& task) {
+  for (const auto& announced : task.announced) announced->cancel();
 }
 
 // Serves the thread's queue until the pass is finished; without one, until shutdown. Between nodes
@@ -36,6 +47,7 @@ void serve(GraphTask* until) {
   const int least_depth = until ? until->depth : 0;
   ReadyEntry entry;
   while (!until || !until->is_finished()) {
+    if (until && until->has_error()) cancel_announced(*until);
     const ReadyQueue::Next next = thread.queue.pop(least_depth, entry);
     if (next == ReadyQueue::Next::shutdown) return;
     if (next == ReadyQueue::Next::woken) continue;
@@ -49,8 +61,7 @@ void serve_until_shutdown() {
   serve(nullptr);
 }
 
-// ---- The owner's part
-// -----------------------------------------------------------------------------
+// ---- The owner's part --------------------------------------------------------------------------
 
 // The streams that were current at the call wait for all that the pass wrote for the caller
 // (STREAM-5).
@@ -87,12 +98,30 @@ void run_callbacks(GraphTask& task) {
   }
 }
 
+[[noreturn]] void throw_stopped() {
+  throw Error(ErrorCategory::stopped, "the engine was stopped");
+}
+
 double shutdown_wait_seconds() {
   const char* limit = std::getenv("GRADCTS_SHUTDOWN_WAIT_LIMIT");
   return limit ? std::atof(limit) : 10.0;
 }
 
 }  // namespace
+
+// Tells the engine that its device threads are needed.
+class EngineState::SharedPass {
+ public:
+  SharedPass(EngineState& engine, const GraphTask& task) : engine_(engine) {
+    engine_.enter_shared(task);
+  }
+  ~SharedPass() { engine_.leave_shared(); }
+  SharedPass(const SharedPass&) = delete;
+  SharedPass& operator=(const SharedPass&) = delete;
+
+ private:
+  EngineState& engine_;
+};
 
 EngineState::EngineState()
     : workers(std::make_shared<DeviceWorkers>(serve_until_shutdown)),
@@ -105,20 +134,33 @@ OwnedTask EngineState::make_task(const PassOptions& options) {
                 "have: passes cannot run here");
   }
   ThreadContext& context = thread_context();
-  // A pass inside of one that was running at stop() may end that one properly.
-  if (is_stopped_.load(std::memory_order_acquire) && !context.task) {
-    throw Error(ErrorCategory::stopped, "the engine was stopped");
-  }
+  // A pass inside of one that was running at stop() may run, so that that one can end.
+  if (!context.task && is_stopped_.load(std::memory_order_acquire)) throw_stopped();
   if (!context.queue) context.queue = std::make_shared<ReadyQueue>();
   const int depth = context.task ? context.task->depth + 1 : 0;
   return OwnedTask(new GraphTask(options, depth, context.task, context.queue));
 }
 
 std::vector<Tensor> EngineState::execute(GraphTask& task, absl::Span<const Root> roots) {
+  std::optional<SharedPass> shared;
+  if (!task.is_local) shared.emplace(*this, task);
   const CurrentDevicesGuard devices;
   start(task, roots);
   run(task);
   return finish(task);
+}
+
+// Either this sees the stop, or the stop sees this. While a pass that needs device threads runs,
+// they are there for passes nested in it as well.
+void EngineState::enter_shared(const GraphTask& task) {
+  const bool is_alone = shared_passes_++ == 0;
+  if (!is_stopped_ || (task.depth > 0 && !is_alone)) return;
+  leave_shared();
+  throw_stopped();
+}
+
+void EngineState::leave_shared() {
+  if (--shared_passes_ == 0 && is_stopped_) workers->push_shutdown();
 }
 
 // All that is shared is set before the first push (DEV-7).
@@ -132,10 +174,14 @@ void EngineState::start(GraphTask& task, absl::Span<const Root> roots) {
     task.deliveries.resize(task.states.size());
   }
   for (const Root& root : roots) task.roots.push_back(root.edge.node);
+  for (const auto& announced : task.announced) task.roots.push_back(announced->edge().node);
   for (std::uint32_t i = 0; i < roots.size(); ++i) {
     if (roots[i].edge) {
       deliver_seed(task, roots[i].edge, roots[i].seed, i, *thread_context().queue);
     }
+  }
+  for (std::size_t i = 0; i < task.announced.size(); ++i) {
+    task.announced[i]->attach(task, static_cast<std::uint32_t>(roots.size() + i));
   }
 }
 
@@ -167,13 +213,14 @@ std::vector<Tensor> EngineState::finish(GraphTask& task) {
 }
 
 void EngineState::stop() {
-  is_stopped_.store(true, std::memory_order_release);
+  if (is_forked_after_workers()) return;  // the threads are the parent's
+  is_stopped_ = true;
   using std::chrono::duration;
   using std::chrono::steady_clock;
   const auto limit =
       std::chrono::duration_cast<steady_clock::duration>(duration<double>(shutdown_wait_seconds()));
   const auto deadline = steady_clock::now() + limit;
-  workers->push_shutdown();
+  if (shared_passes_ == 0) workers->push_shutdown();
   pool->push_shutdown();
   workers->threads().wait_for_none(deadline);
   pool->threads().wait_for_none(deadline);

@@ -16,12 +16,9 @@ class EngineState {
  public:
   EngineState();
 
-  // A new pass called on this thread, inside the one that the thread works for. Throws where the
-  // engine cannot run passes (SHUT-4, FORK-1).
-  OwnedTask make_task(const PassOptions& options);
-
-  // Runs a planned pass on this thread, and takes its results.
-  std::vector<Tensor> execute(GraphTask& task, absl::Span<const Root> roots);
+  void backward(absl::Span<const Root> roots, const BackwardOptions& options);
+  std::vector<Tensor> grad(absl::Span<const Root> roots, absl::Span<const Capture> captures,
+                           const GradOptions& options);
 
   void stop();
 
@@ -30,11 +27,25 @@ class EngineState {
   const std::shared_ptr<ReentrantPool> pool;
 
  private:
+  class SharedPass;
+
+  // A new pass called on this thread, inside the one that the thread works for. Throws where the
+  // engine cannot run passes (SHUT-4, FORK-1).
+  OwnedTask make_task(const PassOptions& options);
+
+  // Runs a planned pass on this thread, and takes its results.
+  std::vector<Tensor> execute(GraphTask& task, absl::Span<const Root> roots);
+
   void start(GraphTask& task, absl::Span<const Root> roots);
   void run(GraphTask& task);
   std::vector<Tensor> finish(GraphTask& task);
 
+  void enter_shared(const GraphTask& task);
+  void leave_shared();
+
   Atomic<bool> is_stopped_{false};
+  Atomic<int> shared_passes_{
+      0};  // that need device threads: these are not told to end meanwhile (SHUT-2)
 };
 
 }  // namespace gradcts::reference

@@ -25,6 +25,7 @@ GraphTask::GraphTask(const PassOptions& pass_options, int pass_depth, GraphTask*
       depth(pass_depth),
       queue(std::move(ready_queue)),
       user_value(thread_local_value()),
+      anomaly(anomaly_mode()),
       is_checkpoint_valid(!parent || parent->is_checkpoint_valid),
       states(static_cast<std::uint32_t>(id)) {
   count_live(LiveKind::pass, 1);
@@ -55,12 +56,30 @@ bool GraphTask::is_needed(const Node& node) const {
 
 bool GraphTask::runs(const Node& node) const {
   const auto look = [&] {
-    const NodeState* state = states.find_any(node);
+    const NodeState* state = states.find_address(&node);
     return state && state->needed;
   };
   if (is_local) return look();
   LockGuard lock(mutex);
   return look();
+}
+
+bool GraphTask::visits(const Node* address) const {
+  const auto look = [&] {
+    const NodeState* state = states.find_address(address);
+    return state && state->takes_part();
+  };
+  if (is_local) return look();
+  LockGuard lock(mutex);
+  return look();
+}
+
+std::shared_ptr<void> GraphTask::pass_local(const void* key,
+                                            const std::function<std::shared_ptr<void>()>& make) {
+  LockGuard lock(mutex);
+  auto& local = locals[key];
+  if (!local) local = make();
+  return local;
 }
 
 void GraphTask::check_complete() const {
@@ -89,11 +108,11 @@ std::exception_ptr GraphTask::error() const {
 // After the subtraction the pass may be gone, unless this thread was the one to end it.
 void GraphTask::finish_shared(std::int64_t count) {
   const std::shared_ptr<ReadyQueue> owner_queue = queue;
-  const bool may_leave_early = options.exit_on_error && has_error();
+  const bool owner_may_leave = has_error() && (options.exit_on_error || !announced.empty());
   const std::int64_t left = outstanding_.fetch_sub(count, std::memory_order_acq_rel) - count;
   if (left == 0) {
     delete this;
-  } else if (left == 1 || may_leave_early) {
+  } else if (left == 1 || owner_may_leave) {
     owner_queue->wake();
   }
 }

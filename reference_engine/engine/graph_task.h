@@ -29,9 +29,11 @@
 #include <optional>
 #include <vector>
 
+#include "reference_engine/engine/announced_gradient.h"
 #include "reference_engine/engine/engine.h"
 #include "reference_engine/engine/node_states.h"
 #include "reference_engine/engine/ready_queue.h"
+#include "reference_engine/graph/anomaly.h"
 #include "reference_engine/graph/gradient_cell.h"
 #include "reference_engine/graph/thread_local_value.h"
 
@@ -68,19 +70,22 @@ class GraphTask {
   GraphTask(const GraphTask&) = delete;
   GraphTask& operator=(const GraphTask&) = delete;
 
-  // ---- Fixed before the first push (DEV-7), so readable by all ----
+  // ---- Fixed before the first push (DEV-7), so readable by all ---------------------------------
 
   const PassOptions options;
   const std::uint64_t id;
   const int depth;
   const std::shared_ptr<ReadyQueue> queue;  // of the CPU's nodes, and to wake the owner
   const ThreadLocalValue user_value;        // what the caller had
+  const AnomalyMode anomaly;                // what the caller had
   bool is_local = true;
   bool is_pruned = false;              // only nodes that lead to an input run
   bool is_checkpoint_valid = true;     // this and all passes around it are plain
   std::vector<Stream> caller_streams;  // current at the call, for each device that takes part
   std::uint32_t planned = 0;           // nodes that take part
   std::vector<NodePointer> roots;      // keep the graph; freed after `states`, which points into it
+
+  std::vector<std::shared_ptr<AnnouncedGradient>> announced;  // waited for, until there is an error
 
   // The queues of the devices that take part.
   std::vector<std::pair<Device, std::shared_ptr<ReadyQueue>>> device_queues;
@@ -94,7 +99,15 @@ class GraphTask {
   // Does the node run in this pass, or has it run? For the pass's threads.
   bool runs(const Node& node) const;
 
-  // ---- Of the thread that runs the pass; under `mutex` if it is not local ----
+  // Does, or did, gradient arrive at a node with this address?
+  bool visits(const Node* address) const;
+
+  // Something of the pass's own for whoever asks with this key; made on first use, freed with the
+  // pass.
+  std::shared_ptr<void> pass_local(const void* key,
+                                   const std::function<std::shared_ptr<void>()>& make);
+
+  // ---- Of the thread that runs the pass; under `mutex` if it is not local ----------------------
 
   NodeStates states;
   std::vector<PlannedCapture> captures;
@@ -104,6 +117,7 @@ class GraphTask {
   std::vector<Stream> written_streams
       GRADCTS_GUARDED_BY(mutex);  // of leaves and captures (STREAM-5)
   std::deque<std::function<void()>> callbacks GRADCTS_GUARDED_BY(mutex);
+  absl::flat_hash_map<const void*, std::shared_ptr<void>> locals GRADCTS_GUARDED_BY(mutex);
   std::vector<Tensor> results;  // of grad(); each written once, by the thread that captures it
 
   // ---- Errors: any thread ----

@@ -5,12 +5,12 @@
 #include "reference_engine/engine/validation.h"
 #include "reference_engine/graph/accumulation.h"
 #include "reference_engine/graph/node_hooks.h"
+#include "reference_engine/tensor/kernels.h"
 
 namespace gradcts::reference {
 namespace {
 
-// ---- Errors
-// ---------------------------------------------------------------------------------------
+// ---- Errors ------------------------------------------------------------------------------------
 
 [[noreturn]] void throw_bad_output(const Node& node, std::size_t index, const Mismatch& mismatch) {
   throw Error(mismatch.category, "node " + node.name() + " returned an invalid gradient at index " +
@@ -36,8 +36,7 @@ namespace {
                                                   to.name() + ", which did not wait for it");
 }
 
-// ---- Hooks
-// ----------------------------------------------------------------------------------------
+// ---- Hooks -------------------------------------------------------------------------------------
 
 std::string hook_name(const char* kind, std::int64_t number) {
   return std::string(kind) + " " + std::to_string(number);
@@ -115,8 +114,7 @@ void run_post_hooks(const Node& node, const NodeHooks& hooks, Gradients& outputs
   });
 }
 
-// ---- Captures
-// -------------------------------------------------------------------------------------
+// ---- Captures ----------------------------------------------------------------------------------
 
 void note_written(GraphTask& task, Stream stream) {
   if (stream.device.is_cpu()) return;
@@ -151,17 +149,17 @@ void run_captures(GraphTask& task, const NodeState& state, const Gradients& inpu
   }
 }
 
-// ---- Deliveries
-// -----------------------------------------------------------------------------------
+// ---- Deliveries --------------------------------------------------------------------------------
 
-// Puts a node that has all it waits for into the ready queue of its device.
-void push_ready(GraphTask& task, NodeState& state, ReadyQueue& own_queue) {
+// Puts a node that has all it waits for into the ready queue of its device. `own_queue` is the
+// thread's, if it has one.
+void push_ready(GraphTask& task, NodeState& state, ReadyQueue* own_queue) {
   const ReadyEntry entry{ReadyEntry::make_priority(task.depth, state.node->sequence_number()),
                          &task, &state};
-  ReadyQueue& queue = task.is_local ? own_queue : task.queue_of(*state.node);
+  ReadyQueue& queue = task.is_local ? *own_queue : task.queue_of(*state.node);
   task.count_pushed();
   task.add_outstanding();
-  if (&queue == &own_queue) {
+  if (&queue == own_queue) {
     queue.push_own(entry);
   } else if (!queue.push(entry)) {
     task.finish_one();
@@ -193,20 +191,25 @@ void deliver_local(GraphTask& task, const Node& node, Gradients& outputs, ReadyQ
     NodeState* next = receiver(task, node, edges[i]);
     if (!next) continue;
     add_to_slot(*next, edges[i].slot, std::move(outputs[i]));
-    if (--next->missing == 0) push_ready(task, *next, queue);
+    if (--next->missing == 0) push_ready(task, *next, &queue);
   }
 }
 
 // Puts the gradient down for the thread that will run the node: see Note [Two kinds of pass]. The
 // event is recorded now, on the stream that has just written, and only if another one will read.
-void put_down(GraphTask& task, const Edge& edge, std::uint64_t order, Tensor gradient)
-    GRADCTS_REQUIRES(task.mutex) {
+void put_down(GraphTask& task, const Edge& edge, std::uint64_t order, Tensor gradient,
+              Stream producer) GRADCTS_REQUIRES(task.mutex) {
   if (!gradient.defined()) return;
-  const Stream producer = current_stream(gradient.device());
   const bool crosses = producer != edge.node->slot(edge.slot).stream;
   Event written = crosses ? record_event(producer) : nullptr;
   task.deliveries[task.states.find_index(*edge.node)].push_back(
       {edge.slot, order, std::move(gradient), producer, std::move(written)});
+}
+
+void put_down(GraphTask& task, const Edge& edge, std::uint64_t order, Tensor gradient)
+    GRADCTS_REQUIRES(task.mutex) {
+  const Stream producer = gradient.defined() ? current_stream(gradient.device()) : Stream{};
+  put_down(task, edge, order, std::move(gradient), producer);
 }
 
 void deliver_shared(GraphTask& task, const Node& node, std::uint32_t index, Gradients& outputs,
@@ -223,7 +226,7 @@ void deliver_shared(GraphTask& task, const Node& node, std::uint32_t index, Grad
       if (--next->missing == 0) ready.push_back(next);
     }
   }
-  for (NodeState* state : ready) push_ready(task, *state, queue);
+  for (NodeState* state : ready) push_ready(task, *state, &queue);
 }
 
 // Adds up what was put down, on the node's thread and stream, in an order that does not depend on
@@ -243,8 +246,7 @@ Gradients add_up(const Node& node, std::vector<Delivery> deliveries) {
   return sums;
 }
 
-// ---- One node
-// -------------------------------------------------------------------------------------
+// ---- One node ----------------------------------------------------------------------------------
 
 void materialise_inputs(const Node& node, Gradients& inputs) {
   for (std::uint32_t slot = 0; slot < inputs.size(); ++slot) {
@@ -267,16 +269,33 @@ void validate_outputs(const Node& node, Gradients& outputs) {
   }
 }
 
+// (ANOM-1)
+void check_nan(const Node& node, const Gradients& outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].defined() || !kernels::has_nan(outputs[i])) continue;
+    throw Error(ErrorCategory::nan_gradient, "node " + node.name() +
+                                                 " returned NaN in its output " +
+                                                 std::to_string(i) + "\n" + describe_origin(node));
+  }
+}
+
 // A post hook that is added while the node runs finds no inputs: nobody kept them (HOOK-5).
-Gradients apply_with_hooks(Node& node, Gradients inputs) {
-  if (node.hooks()) run_pre_hooks(node, *node.hooks(), inputs);
+void apply_with_hooks(Node& node, Gradients& inputs, Gradients& outputs) {
+  run_pre_hooks(node, *node.hooks(), inputs);
   if (node.materialise()) materialise_inputs(node, inputs);
-  Gradients inputs_for_hooks;
-  if (node.hooks() && !node.hooks()->post.empty()) inputs_for_hooks = inputs;
-  Gradients outputs = node.apply(std::move(inputs));
+  Gradients kept_inputs;
+  if (!node.hooks()->post.empty()) kept_inputs = inputs;
+  outputs = node.apply(std::move(inputs));
   validate_outputs(node, outputs);
-  if (node.hooks()) run_post_hooks(node, *node.hooks(), outputs, inputs_for_hooks);
-  return outputs;
+  run_post_hooks(node, *node.hooks(), outputs, kept_inputs);
+}
+
+void apply(Node& node, Gradients& inputs, Gradients& outputs) {
+  if (node.hooks()) return apply_with_hooks(node, inputs, outputs);
+  if (node.materialise()) materialise_inputs(node, inputs);
+  outputs = node.apply(std::move(inputs));
+  validate_outputs(node, outputs);
+  if (node.hooks()) run_post_hooks(node, *node.hooks(), outputs, {});
 }
 
 bool any_defined(const Gradients& gradients) {
@@ -284,25 +303,28 @@ bool any_defined(const Gradients& gradients) {
                      [](const Tensor& gradient) { return gradient.defined(); });
 }
 
-// The node with everything but the deliveries. Nothing where it is only captured.
-std::optional<Gradients> evaluate(GraphTask& task, NodeState& state, Gradients inputs) {
+// The node with everything but the deliveries. False where it is only captured.
+bool evaluate(GraphTask& task, NodeState& state, Gradients& inputs, Gradients& outputs) {
   Node& node = *state.node;
   if (inputs.size() != node.slot_count()) inputs.resize(node.slot_count());
   if (node.hooks()) run_slot_hooks(node, *node.hooks(), inputs);
   if (state.capture != 0) run_captures(task, state, inputs);
-  if (!state.needed) return std::nullopt;
+  if (!state.needed) return false;
   const bool writes_leaf = !task.is_local && node.next_edges().empty() && any_defined(inputs);
-  Gradients outputs = apply_with_hooks(node, std::move(inputs));
+  apply(node, inputs, outputs);
   if (writes_leaf) note_written(task, node.stream());
   if (!task.options.keep_graph) node.release_saved();
-  return outputs;
+  if (task.anomaly.checks_nan) check_nan(node, outputs);
+  return true;
 }
 
 void run_local(GraphTask& task, NodeState& state, WorkingThread& thread) {
   Gradients inputs = state.take_inputs();
+  Gradients outputs;
   task.states.forget(state);
-  std::optional<Gradients> outputs = evaluate(task, state, std::move(inputs));
-  if (outputs) deliver_local(task, *state.node, *outputs, thread.queue);
+  if (evaluate(task, state, inputs, outputs)) {
+    deliver_local(task, *state.node, outputs, thread.queue);
+  }
 }
 
 // Streams of the node's slots are current while it runs, each on its device (STREAM-1).
@@ -337,10 +359,10 @@ void run_shared(GraphTask& task, NodeState& state, WorkingThread& thread) {
     task.states.forget(state);
   }
   const NodeStreams streams(*state.node);
-  std::optional<Gradients> outputs =
-      evaluate(task, state, add_up(*state.node, std::move(deliveries)));
-  if (outputs && !task.has_error()) {
-    deliver_shared(task, *state.node, index, *outputs, thread.queue);
+  Gradients inputs = add_up(*state.node, std::move(deliveries));
+  Gradients outputs;
+  if (evaluate(task, state, inputs, outputs) && !task.has_error()) {
+    deliver_shared(task, *state.node, index, outputs, thread.queue);
   }
 }
 
@@ -371,7 +393,20 @@ void deliver_seed(GraphTask& task, const Edge& root, Tensor seed, std::uint32_t 
     put_down(task, root, order, std::move(seed));
     is_ready = --state->missing == 0;
   }
-  if (is_ready) push_ready(task, *state, own_queue);
+  if (is_ready) push_ready(task, *state, &own_queue);
+}
+
+void deliver_announced(GraphTask& task, const Edge& edge, Tensor gradient, Stream producer,
+                       std::uint32_t order) {
+  NodeState* state;
+  {
+    LockGuard lock(task.mutex);
+    state = task.states.find(*edge.node);
+    if (!state || !state->takes_part()) return;
+    put_down(task, edge, order, std::move(gradient), producer);
+    if (--state->missing != 0) return;
+  }
+  push_ready(task, *state, nullptr);
 }
 
 bool is_edge_needed_in_pass(const void* pass, const Edge& edge) {

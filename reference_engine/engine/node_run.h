@@ -21,6 +21,10 @@ void run_node(GraphTask& task, NodeState& state, WorkingThread& thread);
 void deliver_seed(GraphTask& task, const Edge& root, Tensor seed, std::uint32_t order,
                   ReadyQueue& own_queue);
 
+// The same for a gradient from outside, on any thread, in a pass that is not local.
+void deliver_announced(GraphTask& task, const Edge& edge, Tensor gradient, Stream producer,
+                       std::uint32_t order);
+
 // For RunningNode.
 bool is_edge_needed_in_pass(const void* pass, const Edge& edge);
 

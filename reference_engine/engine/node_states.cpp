@@ -62,13 +62,12 @@ void NodeStates::forget_unclaimed(const NodeState& state) {
   unclaimed_.erase(state.node);
 }
 
-const NodeState* NodeStates::find_any(const Node& node) const {
-  if (const NodeState* state = find(node)) return state;
+const NodeState* NodeStates::find_address(const Node* address) const {
   if (all_.empty()) {
     all_.reserve(size_);
     for (std::uint32_t i = 0; i < size_; ++i) all_.emplace((*this)[i].node, i);
   }
-  const auto found = all_.find(&node);
+  const auto found = all_.find(address);
   return found == all_.end() ? nullptr : &(*this)[found->second];
 }
 

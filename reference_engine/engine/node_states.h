@@ -58,8 +58,9 @@ class NodeStates {
   // The index of that state; NodeClaim::none where find() gives null.
   std::uint32_t find_index(const Node& node) const;
 
-  // The state of any node of the pass, whether it has run or not. Slow the first time.
-  const NodeState* find_any(const Node& node) const;
+  // The state of any node of the pass, whether it has run or not. Slow the first time. The address
+  // is not looked into, and need not be that of a node.
+  const NodeState* find_address(const Node* address) const;
 
   // The index of the node's state, which is made if it is new; tells whether it was.
   struct Added {

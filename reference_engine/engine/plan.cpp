@@ -24,8 +24,14 @@ void take_part(GraphTask& task, NodeState& state) {
   note_device(task, *state.node);
 }
 
-// ---- Pruned passes
-// --------------------------------------------------------------------------------
+// Announced gradients are roots whose seeds come later.
+template <typename Visit>
+void for_each_root(const GraphTask& task, absl::Span<const Root> roots, Visit&& visit) {
+  for (const Root& root : roots) visit(*root.edge.node);
+  for (const auto& announced : task.announced) visit(*announced->edge().node);
+}
+
+// ---- Pruned passes -----------------------------------------------------------------------------
 
 // Depth first, so that a node is decided upon after all that it points to.
 class Pruning {
@@ -111,9 +117,7 @@ void plan_everything(GraphTask& task, absl::Span<const Root> roots) {
     if (added.is_new) to_visit.push_back(added.index);
     return task.states[added.index];
   };
-  for (const Root& root : roots) {
-    if (root.edge) ++reach(*root.edge.node).missing;
-  }
+  for_each_root(task, roots, [&](Node& root) { ++reach(root).missing; });
   while (!to_visit.empty()) {
     NodeState& state = task.states[to_visit.back()];
     to_visit.pop_back();
@@ -128,13 +132,11 @@ void plan_everything(GraphTask& task, absl::Span<const Root> roots) {
 void plan_pruned(GraphTask& task, absl::Span<const Root> roots, absl::Span<const Target> targets) {
   task.is_pruned = true;
   Pruning pruning(task, targets);
-  for (const Root& root : roots) {
-    if (root.edge) pruning.visit(*root.edge.node);
-  }
-  for (const Root& root : roots) {
-    NodeState* state = root.edge ? task.states.find(*root.edge.node) : nullptr;
+  for_each_root(task, roots, [&](Node& root) { pruning.visit(root); });
+  for_each_root(task, roots, [&](Node& root) {
+    NodeState* state = task.states.find(root);
     if (state && state->takes_part()) ++state->missing;
-  }
+  });
 }
 
 }  // namespace gradcts::reference

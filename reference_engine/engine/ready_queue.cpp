@@ -1,37 +1,16 @@
 #include "reference_engine/engine/ready_queue.h"
 
-#include <algorithm>
-
 #include "reference_engine/engine/graph_task.h"
 
 namespace gradcts::reference {
-namespace {
-
-bool runs_later(const ReadyEntry& a, const ReadyEntry& b) {
-  return a.priority < b.priority;
-}
-
-}  // namespace
-
-void ReadyQueue::sift_up() {
-  std::push_heap(heap_.begin(), heap_.end(), runs_later);
-}
-
-ReadyEntry ReadyQueue::take_best() {
-  std::pop_heap(heap_.begin(), heap_.end(), runs_later);
-  const ReadyEntry best = heap_.back();
-  heap_.pop_back();
-  return best;
-}
-
 ReadyQueue::Next ReadyQueue::pop(int least_depth, ReadyEntry& entry) {
   if (has_mail_.load(std::memory_order_acquire)) empty_inbox();
   if (shutdown_seen_) {
     shutdown_seen_ = false;
     return Next::shutdown;
   }
-  if (!heap_.empty() && heap_.front().depth() >= least_depth) {
-    entry = take_best();
+  if (!entries_.empty() && entries_.best_depth() >= least_depth) {
+    entry = entries_.take_best();
     return Next::entry;
   }
   wait();
@@ -80,9 +59,7 @@ void ReadyQueue::push_shutdown() {
 std::size_t ReadyQueue::remove(const GraphTask& task) {
   LockGuard lock(mutex_);
   const auto is_of_task = [&](const ReadyEntry& entry) { return entry.task == &task; };
-  const std::size_t removed = std::erase_if(heap_, is_of_task) + std::erase_if(inbox_, is_of_task);
-  std::make_heap(heap_.begin(), heap_.end(), runs_later);
-  return removed;
+  return entries_.remove(task) + std::erase_if(inbox_, is_of_task);
 }
 
 }  // namespace gradcts::reference

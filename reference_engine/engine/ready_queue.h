@@ -24,29 +24,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "reference_engine/engine/ready_entries.h"
 #include "reference_engine/sync/atomic.h"
 #include "reference_engine/sync/mutex.h"
 
 namespace gradcts::reference {
-
-class GraphTask;
-struct NodeState;
-
-struct ReadyEntry {
-  std::uint64_t priority;
-  GraphTask* task;
-  NodeState* state;
-
-  int depth() const { return static_cast<int>(priority >> sequence_bits); }
-
-  // Deeper passes first, then later nodes; accumulators have the highest sequence number.
-  static constexpr int sequence_bits = 44;
-  static std::uint64_t make_priority(int depth, std::uint64_t sequence_number) {
-    constexpr std::uint64_t highest = (std::uint64_t{1} << sequence_bits) - 1;
-    return static_cast<std::uint64_t>(depth) << sequence_bits |
-           (sequence_number < highest ? sequence_number : highest);
-  }
-};
 
 class ReadyQueue {
  public:
@@ -54,10 +36,7 @@ class ReadyQueue {
 
   // ---- For the owner ----
 
-  void push_own(const ReadyEntry& entry) {
-    heap_.push_back(entry);
-    sift_up();
-  }
+  void push_own(const ReadyEntry& entry) { entries_.push(entry); }
 
   // The next entry of at least this depth; waits for one. May return `woken` at any time, for the
   // owner to look whether what it waits for is there. `shutdown` comes before everything, once.
@@ -76,10 +55,8 @@ class ReadyQueue {
  private:
   void empty_inbox() GRADCTS_EXCLUDES(mutex_);
   void wait() GRADCTS_EXCLUDES(mutex_);
-  void sift_up();
-  ReadyEntry take_best();
 
-  std::vector<ReadyEntry> heap_;  // the owner's
+  ReadyEntries entries_;  // the owner's
 
   Atomic<bool> has_mail_{false};  // something below is new
   Mutex mutex_;

@@ -31,13 +31,12 @@ class ReentrantPool::Job {
 
 // A thread is started if those that are idle have enough to do with the jobs that wait already.
 // After a shutdown too: the pass that asks was running then, and is left to itself.
-void ReentrantPool::run_and_wait(std::function<void()> work) {
-  auto job = std::make_shared<Job>(std::move(work));
+void ReentrantPool::add(std::shared_ptr<Job> job) {
   bool needs_thread;
   {
     LockGuard lock(mutex_);
     needs_thread = idle_ <= jobs_.size();
-    jobs_.push_back(job);
+    jobs_.push_back(std::move(job));
     changed_.notify_one();
   }
   if (needs_thread) {
@@ -48,7 +47,16 @@ void ReentrantPool::run_and_wait(std::function<void()> work) {
       self->threads_.remove();
     });
   }
+}
+
+void ReentrantPool::run_and_wait(std::function<void()> work) {
+  const auto job = std::make_shared<Job>(std::move(work));
+  add(job);
   job->wait();
+}
+
+void ReentrantPool::run(std::function<void()> work) {
+  add(std::make_shared<Job>(std::move(work)));
 }
 
 void ReentrantPool::become_idle() {

@@ -25,11 +25,15 @@ class ReentrantPool : public std::enable_shared_from_this<ReentrantPool> {
   // Runs the work, which must not throw, on a pool thread, and returns when it is done.
   void run_and_wait(std::function<void()> work);
 
+  // The same without waiting.
+  void run(std::function<void()> work);
+
   void push_shutdown();
   ThreadCounter& threads() { return threads_; }
 
  private:
   class Job;
+  void add(std::shared_ptr<Job> job);
   void serve();
   std::shared_ptr<Job> next_job() GRADCTS_EXCLUDES(mutex_);
   void become_idle() GRADCTS_EXCLUDES(mutex_);

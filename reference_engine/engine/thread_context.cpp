@@ -22,13 +22,13 @@ ThreadStateGuard::~ThreadStateGuard() {
 
 void ThreadStateGuard::enter(GraphTask& task) {
   context_.task = &task;
-  mode_.recording = task.options.create_graph;
-  if (mode_.value != task.user_value) mode_.value = task.user_value;
+  settle(task);
   mode_.running = {nullptr, &task, is_edge_needed_in_pass};
 }
 
 void ThreadStateGuard::settle(const GraphTask& task) {
   mode_.recording = task.options.create_graph;
+  mode_.anomaly = task.anomaly;
   if (mode_.value.get() != task.user_value.get()) mode_.value = task.user_value;
 }
 

@@ -30,8 +30,7 @@ Gradients one(Tensor gradient) {
   return gradients;
 }
 
-// ---- Two operands
-// ---------------------------------------------------------------------------------
+// ---- Two operands ------------------------------------------------------------------------------
 
 Gradients add_backward(Operation& op, const Gradients& g) {
   Gradients result(2);
@@ -128,8 +127,7 @@ Tensor with_both_saved(const OperationKind& kind, Tensor result, const Tensor& a
   return result;
 }
 
-// ---- One operand and numbers
-// ----------------------------------------------------------------------
+// ---- One operand and numbers -------------------------------------------------------------------
 
 Gradients neg_backward(Operation&, const Gradients& g) {
   return one(neg(g[0]));
@@ -160,8 +158,7 @@ Gradients masked_backward(Operation& op, const Gradients& g) {
 }
 constexpr OperationKind clamp_kind{"Clamp", masked_backward};
 
-// ---- Functions, from their argument x or their value y
-// --------------------------------------------
+// ---- Functions, from their argument x or their value y -----------------------------------------
 
 Gradients exp_backward(Operation& op, const Gradients& g) {
   return one(mul(g[0], conj(op.saved(0))));  // y

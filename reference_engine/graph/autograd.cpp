@@ -24,8 +24,7 @@ void check_fits(const Tensor& tensor, const Tensor& other, const char* what) {
 
 }  // namespace
 
-// ---- State
-// ----------------------------------------------------------------------------------------
+// ---- State -------------------------------------------------------------------------------------
 
 AutogradState::~AutogradState() {
   delete accumulator.load(std::memory_order_acquire);
@@ -85,8 +84,7 @@ Edge view_edge(const Tensor& tensor, AutogradState& state) {
   return state.producer;
 }
 
-// ---- Leaves
-// ---------------------------------------------------------------------------------------
+// ---- Leaves ------------------------------------------------------------------------------------
 
 bool requires_grad(const Tensor& tensor) {
   AutogradState* state = tensor.defined() ? autograd_state(tensor) : nullptr;
@@ -129,8 +127,7 @@ void set_elements(const Tensor& leaf, const Tensor& elements) {
   leaf.impl()->replace_elements(*elements.impl());
 }
 
-// ---- The graph
-// ------------------------------------------------------------------------------------
+// ---- The graph ---------------------------------------------------------------------------------
 
 Edge gradient_edge(const Tensor& tensor) {
   AutogradState* state = tensor.defined() ? autograd_state(tensor) : nullptr;
@@ -196,8 +193,7 @@ bool is_recorded(std::initializer_list<Tensor> inputs) {
   return is_recorded(absl::Span<const Tensor>(inputs.begin(), inputs.size()));
 }
 
-// ---- Hooks
-// ----------------------------------------------------------------------------------------
+// ---- Hooks -------------------------------------------------------------------------------------
 
 HookHandle add_tensor_hook(const Tensor& tensor, TensorHook hook) {
   const Edge edge = gradient_edge(tensor);

@@ -11,7 +11,7 @@
 
 namespace gradcts::reference {
 
-// ---- Leaves -------------------------------------------------------------------------------------
+// ---- Leaves ------------------------------------------------------------------------------------
 
 // A tensor requires grad if it is a leaf that was told so, or if a node produced it.
 bool requires_grad(const Tensor& tensor);
@@ -32,7 +32,7 @@ void set_gradient(const Tensor& tensor, Tensor gradient);
 // Its accumulator and its hooks stay (B047).
 void set_elements(const Tensor& leaf, const Tensor& elements);
 
-// ---- The graph ----------------------------------------------------------------------------------
+// ---- The graph ---------------------------------------------------------------------------------
 
 // Where a gradient of the tensor goes: a slot of the node that produced it, or of a leaf's
 // accumulator. Null for a tensor that does not require grad.
@@ -56,7 +56,7 @@ std::uint32_t record_history(const Tensor& output, const NodePointer& node);
 bool is_recorded(std::initializer_list<Tensor> inputs);
 bool is_recorded(absl::Span<const Tensor> inputs);
 
-// ---- Hooks --------------------------------------------------------------------------------------
+// ---- Hooks -------------------------------------------------------------------------------------
 
 // The hook belongs to the tensor as it is now: after an in-place change it stays with the version
 // that it was registered on (HOOK-6). The tensor must require grad.

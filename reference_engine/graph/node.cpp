@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "reference_engine/graph/anomaly.h"
 #include "reference_engine/graph/node_hooks.h"
 #include "reference_engine/memory/live_count.h"
 
@@ -17,6 +18,7 @@ Node::Node() : Node(next_sequence_number++, nullptr) {}
 Node::Node(std::uint64_t sequence_number, TensorImpl* lifetime)
     : sequence_number_(sequence_number), lifetime_(lifetime) {
   count_live(LiveKind::node, 1);
+  if (anomaly_mode().is_enabled) make_hooks().origin = current_origin();
 }
 
 Node::~Node() {

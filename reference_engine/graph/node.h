@@ -65,7 +65,7 @@ class Node : public Disposable {
   // it (KEEP-1). Called after the node ran in a pass that does not keep the graph.
   virtual void release_saved() {}
 
-  // ---- Structure: fixed once the node is attached to an output ----
+  // ---- Structure: fixed once the node is attached to an output ---------------------------------
 
   void set_next_edges(Edges edges);
   const Edges& next_edges() const { return next_edges_; }
@@ -97,7 +97,7 @@ class Node : public Disposable {
     return topological_number_.load(std::memory_order_relaxed);
   }
 
-  // ---- Hooks: may be added and removed at any time, from any thread ----
+  // ---- Hooks: may be added and removed at any time, from any thread ----------------------------
 
   HookHandle add_pre_hook(NodePreHook hook);
   HookHandle add_post_hook(NodePostHook hook);

@@ -1,9 +1,10 @@
-// The hooks of one node, of every kind that hangs on nodes.
+// The hooks of one node, of every kind that hangs on nodes, and what else few nodes have.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "reference_engine/graph/anomaly.h"
 #include "reference_engine/graph/gradient_cell.h"
 #include "reference_engine/graph/hooks.h"
 
@@ -50,6 +51,8 @@ struct NodeHooks {
     LockGuard lock(mutex);
     return hooks.retained;
   }
+
+  NodeOriginPointer origin;  // in anomaly mode; set before the node is used
 
   mutable Mutex mutex;
   std::vector<std::shared_ptr<SlotHooks>> slots GRADCTS_GUARDED_BY(mutex);

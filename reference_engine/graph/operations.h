@@ -20,7 +20,7 @@
 
 namespace gradcts::reference {
 
-// ---- Arithmetic ---------------------------------------------------------------------------------
+// ---- Arithmetic --------------------------------------------------------------------------------
 
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor sub(const Tensor& a, const Tensor& b);
@@ -36,7 +36,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);  // con
 Tensor clamp(const Tensor& a, double low, double high);
 Tensor mm(const Tensor& a, const Tensor& b);  // two matrices
 
-// ---- Functions of one argument ------------------------------------------------------------------
+// ---- Functions of one argument -----------------------------------------------------------------
 
 Tensor exp(const Tensor& a);
 Tensor log(const Tensor& a);
@@ -49,7 +49,7 @@ Tensor sqrt(const Tensor& a);
 Tensor abs(const Tensor& a);
 Tensor conj(const Tensor& a);  // a itself where it is real
 
-// ---- Reductions ---------------------------------------------------------------------------------
+// ---- Reductions --------------------------------------------------------------------------------
 
 Tensor sum(const Tensor& a);
 Tensor sum(const Tensor& a, ShapeView dims, bool keep_dims);
@@ -57,7 +57,7 @@ Tensor mean(const Tensor& a);
 Tensor mean(const Tensor& a, ShapeView dims, bool keep_dims);
 Tensor sum_to(const Tensor& a, ShapeView shape);  // undoes expand()
 
-// ---- Shape --------------------------------------------------------------------------------------
+// ---- Shape -------------------------------------------------------------------------------------
 
 Tensor reshape(const Tensor& a, ShapeView shape);  // one size may be -1
 Tensor expand(const Tensor& a, ShapeView shape);
@@ -68,7 +68,7 @@ Tensor slice(const Tensor& a, std::int64_t dim, std::int64_t begin, std::int64_t
 std::vector<Tensor> unbind(const Tensor& a, std::int64_t dim);
 Tensor cat(absl::Span<const Tensor> tensors, std::int64_t dim);
 
-// ---- Copies, types, devices ---------------------------------------------------------------------
+// ---- Copies, types, devices --------------------------------------------------------------------
 
 Tensor clone(const Tensor& a);
 Tensor detach(const Tensor& a);      // the same elements without history
@@ -77,7 +77,7 @@ Tensor cast(const Tensor& a, ScalarType type);
 Tensor to_device(const Tensor& a, Device device);
 Tensor to_dense(const Tensor& a);
 
-// ---- In place -----------------------------------------------------------------------------------
+// ---- In place ----------------------------------------------------------------------------------
 // Change the elements and the version of `a`, and record a node if `a` or the other operand
 // requires grad. A leaf that requires grad must not be changed while recording, nor an expanded
 // tensor.

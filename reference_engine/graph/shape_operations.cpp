@@ -44,8 +44,7 @@ Shape all_dims(const Tensor& a) {
   return dims;
 }
 
-// ---- Reductions
-// -----------------------------------------------------------------------------------
+// ---- Reductions --------------------------------------------------------------------------------
 
 // The gradient of a sum, with the summed dimensions back as ones.
 Tensor with_kept_dims(const Tensor& g, ShapeView input_shape, ShapeView dims) {
@@ -73,8 +72,7 @@ Gradients sum_to_backward(Operation& op, const Gradients& g) {
 }
 constexpr OperationKind sum_to_kind{"SumTo", sum_to_backward};
 
-// ---- Views
-// ----------------------------------------------------------------------------------------
+// ---- Views -------------------------------------------------------------------------------------
 
 Gradients reshape_backward(Operation& op, const Gradients& g) {
   return one(reshape(g[0], op.input(0).shape));
@@ -178,8 +176,7 @@ Gradients cat_backward(Operation& op, const Gradients& g) {
 }
 constexpr OperationKind cat_kind{"Cat", cat_backward};
 
-// ---- Copies, types, devices
-// -----------------------------------------------------------------------
+// ---- Copies, types, devices --------------------------------------------------------------------
 
 Gradients clone_backward(Operation&, const Gradients& g) {
   return one(g[0]);
@@ -200,8 +197,7 @@ constexpr OperationKind to_dense_kind{"ToDense", clone_backward, true};
 
 }  // namespace
 
-// ---- Reductions
-// -----------------------------------------------------------------------------------
+// ---- Reductions --------------------------------------------------------------------------------
 
 Tensor sum(const Tensor& a, ShapeView dims, bool keep_dims) {
   const Shape normal = normal_dims(a, dims);
@@ -243,8 +239,7 @@ Tensor sum_to(const Tensor& a, ShapeView shape) {
   return result;
 }
 
-// ---- Views
-// ----------------------------------------------------------------------------------------
+// ---- Views -------------------------------------------------------------------------------------
 
 Tensor reshape(const Tensor& a, ShapeView shape) {
   Shape sizes(shape.begin(), shape.end());
@@ -359,8 +354,7 @@ Tensor view_of(const Tensor& whole, const ViewSteps& steps) {
   return take_steps(whole, steps);
 }
 
-// ---- Copies, types, devices
-// -----------------------------------------------------------------------
+// ---- Copies, types, devices --------------------------------------------------------------------
 
 Tensor clone(const Tensor& a) {
   Tensor result = kernels::clone(a);

@@ -2,6 +2,7 @@
 // of it for each node that it runs, reaches it once.
 #pragma once
 
+#include "reference_engine/graph/anomaly.h"
 #include "reference_engine/graph/running_node.h"
 #include "reference_engine/graph/thread_local_value.h"
 
@@ -9,6 +10,7 @@ namespace gradcts::reference {
 
 struct ThreadMode {
   bool recording = true;
+  AnomalyMode anomaly;
   ThreadLocalValue value;
   RunningNode running;
 };

@@ -32,8 +32,7 @@ void map(const T* a, const T* b, T* result, std::int64_t count, Function functio
   }
 }
 
-// ---- One operand
-// ----------------------------------------------------------------------------------
+// ---- One operand -------------------------------------------------------------------------------
 
 template <typename C>
 C sigmoid_of(C x) {
@@ -151,8 +150,7 @@ bool gives_real(Unary function) {
   return function == Unary::abs || function == Unary::real || function == Unary::imag;
 }
 
-// ---- Two operands
-// ---------------------------------------------------------------------------------
+// ---- Two operands ------------------------------------------------------------------------------
 
 template <typename C>
 C maximum_of(C x, C y) {
@@ -326,8 +324,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   return result;
 }
 
-// ---- Numbers as parameters
-// ------------------------------------------------------------------------
+// ---- Numbers as parameters ---------------------------------------------------------------------
 
 namespace {
 

@@ -76,8 +76,7 @@ Tensor to_device(const Tensor& a, Device device);          // also of sparse ten
 // Does any element differ from itself? Waits for the device.
 bool has_nan(const Tensor& a);
 
-// ---- Sparse tensors
-// ------------------------------------------------------------------------------
+// ---- Sparse tensors ----------------------------------------------------------------------------
 
 Tensor to_dense(const Tensor& sparse);
 Tensor coalesce(const Tensor& sparse);

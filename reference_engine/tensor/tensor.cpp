@@ -9,8 +9,7 @@
 
 namespace gradcts::reference {
 
-// ---- TensorImpl
-// -----------------------------------------------------------------------------------
+// ---- TensorImpl --------------------------------------------------------------------------------
 
 TensorImpl::TensorImpl(IntrusivePointer<Storage> storage, ShapeView shape, ShapeView strides,
                        std::int64_t offset, ScalarType type)
@@ -69,8 +68,7 @@ void TensorImpl::replace_elements(const TensorImpl& other) {
   update_contiguous();
 }
 
-// ---- Tensor
-// ---------------------------------------------------------------------------------------
+// ---- Tensor ------------------------------------------------------------------------------------
 
 std::uint32_t Tensor::version() const {
   return is_sparse() ? values().version() : storage().version();
@@ -95,8 +93,7 @@ Tensor Tensor::alias() const {
   return as_strided(*this, shape(), strides(), offset());
 }
 
-// ---- Making tensors
-// -------------------------------------------------------------------------------
+// ---- Making tensors ----------------------------------------------------------------------------
 
 namespace {
 
@@ -180,8 +177,7 @@ Tensor make_sparse(Tensor indices, Tensor values, ShapeView shape, bool coalesce
       make_intrusive<TensorImpl>(std::move(indices), std::move(values), shape, coalesced));
 }
 
-// ---- Reading tensors
-// ------------------------------------------------------------------------------
+// ---- Reading tensors ---------------------------------------------------------------------------
 
 std::vector<double> to_values(const Tensor& tensor) {
   const Tensor dense = tensor.is_sparse() ? kernels::to_dense(tensor) : tensor;

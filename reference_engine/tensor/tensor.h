@@ -80,8 +80,7 @@ class Tensor {
   IntrusivePointer<TensorImpl> impl_;
 };
 
-// ---- Making tensors
-// -------------------------------------------------------------------------------
+// ---- Making tensors ----------------------------------------------------------------------------
 
 Tensor empty(ShapeView shape, ScalarType type = ScalarType::float32, Device device = cpu);
 Tensor zeros(ShapeView shape, ScalarType type = ScalarType::float32, Device device = cpu);
@@ -104,8 +103,7 @@ Tensor as_strided(const Tensor& tensor, ShapeView shape, ShapeView strides, std:
 // A sparse tensor that holds these handles. `coalesced` is believed.
 Tensor make_sparse(Tensor indices, Tensor values, ShapeView shape, bool coalesced = false);
 
-// ---- Reading tensors
-// ------------------------------------------------------------------------------
+// ---- Reading tensors ---------------------------------------------------------------------------
 
 // Elements as from_values() takes them, also of a sparse tensor (as the dense one that it means).
 // Reads on the current stream of the tensor's device, and waits for it.
@@ -117,8 +115,7 @@ void register_use(const Tensor& tensor, Stream stream);
 
 std::string describe(const Tensor& tensor);  // "float32[2, 3] on sim:0", "undefined"
 
-// ---- The array behind a handle
-// --------------------------------------------------------------------
+// ---- The array behind a handle -----------------------------------------------------------------
 
 class TensorImpl {
  public:

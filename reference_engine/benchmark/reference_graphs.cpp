@@ -1,0 +1,154 @@
+#include "reference_engine/benchmark/graphs.h"
+#include "reference_engine/engine/engine.h"
+#include "reference_engine/graph/accumulation.h"
+#include "reference_engine/graph/recording.h"
+
+namespace gradcts::reference::benchmark {
+
+GraphShape chain(std::size_t nodes) {
+  GraphShape shape{std::vector<std::vector<std::size_t>>(nodes)};
+  for (std::size_t i = 0; i + 1 < nodes; ++i) shape.edges[i] = {i + 1};
+  return shape;
+}
+
+GraphShape fan(std::size_t width) {
+  GraphShape shape{std::vector<std::vector<std::size_t>>(width + 2)};
+  for (std::size_t i = 1; i <= width; ++i) {
+    shape.edges[0].push_back(i);
+    shape.edges[i] = {width + 1};
+  }
+  return shape;
+}
+
+GraphShape layers(std::size_t count, std::size_t width) {
+  GraphShape shape{std::vector<std::vector<std::size_t>>(1 + count * width)};
+  for (std::size_t i = 0; i < width; ++i) shape.edges[0].push_back(1 + i);
+  for (std::size_t layer = 0; layer + 1 < count; ++layer) {
+    for (std::size_t i = 0; i < width; ++i) {
+      for (std::size_t j = 0; j < width; ++j) {
+        shape.edges[1 + layer * width + i].push_back(1 + (layer + 1) * width + j);
+      }
+    }
+  }
+  return shape;
+}
+
+GraphShape ladder(std::size_t rungs) {
+  GraphShape shape{std::vector<std::vector<std::size_t>>(rungs)};
+  for (std::size_t i = 0; i + 1 < rungs; ++i) shape.edges[i] = {i + 1, i + 1};
+  return shape;
+}
+
+namespace {
+
+class PassOn : public Node {
+ public:
+  Gradients apply(Gradients&& gradients) override {
+    const std::size_t count = next_edges().size();
+    if (count == 1) return std::move(gradients);
+    return Gradients(count, gradients[0]);
+  }
+  std::string name() const override { return "PassOn"; }
+};
+
+InputMetadata metadata() {
+  return InputMetadata(ones({1}));
+}
+
+std::vector<NodePointer> make_nodes(const GraphShape& shape) {
+  std::vector<NodePointer> nodes(shape.nodes());
+  for (std::size_t i = shape.nodes(); i-- > 0;) {
+    Edges edges;
+    for (std::size_t target : shape.edges[i]) edges.push_back({nodes[target], 0});
+    nodes[i] = make_node<PassOn>();
+    nodes[i]->set_next_edges(std::move(edges));
+    nodes[i]->add_slot(metadata());
+  }
+  return nodes;
+}
+
+class ReferenceGraph : public Graph {
+ public:
+  explicit ReferenceGraph(const GraphShape& shape) : nodes_(make_nodes(shape)) {}
+
+  void backward() override {
+    const Root root = make_root();
+    Engine::default_engine().backward({&root, 1}, {.keep_graph = true});
+  }
+  void grad(std::size_t node) override {
+    const Root root = make_root();
+    const Capture capture{{nodes_[node], 0}, {}};
+    Engine::default_engine().grad({&root, 1}, {&capture, 1}, {.keep_graph = true});
+  }
+  void add_hook(std::size_t node) override {
+    nodes_[node]->add_pre_hook([](const Gradients&) { return std::nullopt; });
+  }
+
+ private:
+  Root make_root() const { return {{nodes_[0], 0}, ones({1})}; }
+
+  std::vector<NodePointer> nodes_;
+};
+
+class FloorGraph : public Graph {
+ public:
+  explicit FloorGraph(const GraphShape& shape)
+      : nodes_(make_nodes(shape)), shape_(shape), buffers_(shape.nodes()) {}
+
+  void backward() override {
+    const RecordingGuard guard(false);
+    buffers_[0].push_back(ones({1}));
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      Gradients outputs = nodes_[i]->apply(std::move(buffers_[i]));
+      buffers_[i].clear();
+      for (std::size_t e = 0; e < shape_.edges[i].size(); ++e) {
+        add(buffers_[shape_.edges[i][e]], std::move(outputs[e]));
+      }
+    }
+  }
+  void grad(std::size_t) override {}
+  void add_hook(std::size_t) override {}
+
+ private:
+  static void add(Gradients& buffer, Tensor gradient) {
+    if (buffer.empty()) {
+      buffer.push_back(std::move(gradient));
+    } else {
+      buffer[0] = accumulate(std::move(buffer[0]), std::move(gradient));
+    }
+  }
+
+  std::vector<NodePointer> nodes_;
+  GraphShape shape_;
+  std::vector<Gradients> buffers_;
+};
+
+class Nest : public Node {
+ public:
+  explicit Nest(int depth) : depth_(depth) { add_slot(metadata()); }
+  Gradients apply(Gradients&& gradients) override {
+    if (depth_ > 0) run_nested_reference(depth_ - 1);
+    return {};
+  }
+  std::string name() const override { return "Nest"; }
+
+ private:
+  const int depth_;
+};
+
+}  // namespace
+
+std::unique_ptr<Graph> make_reference_graph(const GraphShape& shape) {
+  return std::make_unique<ReferenceGraph>(shape);
+}
+
+std::unique_ptr<Graph> make_floor_graph(const GraphShape& shape) {
+  return std::make_unique<FloorGraph>(shape);
+}
+
+void run_nested_reference(int depth) {
+  const Root root{{make_node<Nest>(depth), 0}, ones({1})};
+  Engine::default_engine().backward({&root, 1});
+}
+
+}  // namespace gradcts::reference::benchmark

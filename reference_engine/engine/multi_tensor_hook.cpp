@@ -1,0 +1,72 @@
+#include "reference_engine/engine/multi_tensor_hook.h"
+
+#include "reference_engine/engine/graph_task.h"
+#include "reference_engine/engine/thread_context.h"
+
+namespace gradcts::reference {
+namespace {
+
+// What has arrived in one pass.
+struct Arrivals {
+  Mutex mutex;
+  std::size_t expected GRADCTS_GUARDED_BY(mutex) = 0;
+  std::size_t arrived GRADCTS_GUARDED_BY(mutex) = 0;
+  std::vector<Tensor> gradients GRADCTS_GUARDED_BY(mutex);
+};
+
+// Hangs as a tensor hook on each of the tensors. It must not own their nodes, which own it: it
+// knows them by address, and only asks whether a pass visits a node with that address.
+class MultiHook {
+ public:
+  MultiHook(std::vector<const Node*> nodes, MultiTensorHook hook)
+      : nodes_(std::move(nodes)), hook_(std::move(hook)) {}
+
+  void arrive(std::size_t index, const Tensor& gradient) const {
+    GraphTask& task = *thread_context().task;
+    const auto arrivals = arrivals_of(task);
+    std::vector<Tensor> complete;
+    {
+      LockGuard lock(arrivals->mutex);
+      arrivals->gradients[index] = gradient;
+      if (++arrivals->arrived != arrivals->expected) return;
+      complete = std::move(arrivals->gradients);
+    }
+    hook_(complete);
+  }
+
+ private:
+  std::shared_ptr<Arrivals> arrivals_of(GraphTask& task) const {
+    std::size_t expected = 0;
+    for (const Node* node : nodes_) expected += task.visits(node);
+    return std::static_pointer_cast<Arrivals>(task.pass_local(this, [&] {
+      auto made = std::make_shared<Arrivals>();
+      LockGuard lock(made->mutex);
+      made->expected = expected;
+      made->gradients.resize(nodes_.size());
+      return made;
+    }));
+  }
+
+  const std::vector<const Node*> nodes_;
+  const MultiTensorHook hook_;
+};
+
+}  // namespace
+
+HookHandle add_multi_tensor_hook(absl::Span<const Tensor> tensors, MultiTensorHook hook) {
+  std::vector<const Node*> nodes;
+  for (const Tensor& tensor : tensors) nodes.push_back(gradient_edge(tensor).node.get());
+  const auto multi = std::make_shared<const MultiHook>(std::move(nodes), std::move(hook));
+  std::vector<HookHandle> handles;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    handles.push_back(add_tensor_hook(tensors[i], [multi, i](const Tensor& gradient) {
+      multi->arrive(i, gradient);
+      return std::nullopt;
+    }));
+  }
+  return HookHandle([handles] {
+    for (const HookHandle& handle : handles) handle.remove();
+  });
+}
+
+}  // namespace gradcts::reference

@@ -1,0 +1,107 @@
+// The heap of a ready queue, with two shortcuts.
+//
+// Note [Runs of entries]
+// ~~~~~~~~~~~~~~~~~~~~~~
+// Nodes nearly always become ready in an order: along a chain one at a time, under a wide node all
+// at once from the last made to the first or the other way round. A heap pays for its log n at
+// every entry, and with 10^6 entries each step is a miss in the cache. So an entry that is no
+// better than the last one of `falling` is appended there (a queue, taken from the front), one that
+// is no worse than the last one of `rising` there (a stack, taken from the back), and only what
+// fits neither goes into the heap. The best entry is the best of three. Everything is a plain
+// vector, and the order is that of one heap.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gradcts::reference {
+
+class GraphTask;
+struct NodeState;
+
+struct ReadyEntry {
+  std::uint64_t priority;
+  GraphTask* task;
+  NodeState* state;
+
+  int depth() const { return static_cast<int>(priority >> sequence_bits); }
+
+  // Deeper passes first, then later nodes; accumulators have the highest sequence number.
+  static constexpr int sequence_bits = 44;
+  static std::uint64_t make_priority(int depth, std::uint64_t sequence_number) {
+    constexpr std::uint64_t highest = (std::uint64_t{1} << sequence_bits) - 1;
+    return static_cast<std::uint64_t>(depth) << sequence_bits | std::min(sequence_number, highest);
+  }
+};
+
+// Entries of equal priority come in an order that depends on nothing but the pushes before
+// (ORDER-3).
+class ReadyEntries {
+ public:
+  bool empty() const { return falling_is_empty() && rising_.empty() && heap_.empty(); }
+
+  void push(const ReadyEntry& entry) {
+    if (falling_is_empty() || entry.priority <= falling_.back().priority) {
+      falling_.push_back(entry);
+    } else if (rising_.empty() || entry.priority >= rising_.back().priority) {
+      rising_.push_back(entry);
+    } else {
+      heap_.push_back(entry);
+      std::push_heap(heap_.begin(), heap_.end(), is_worse);
+    }
+  }
+
+  // Not empty.
+  int best_depth() const { return best().depth(); }
+
+  // Not empty.
+  ReadyEntry take_best() {
+    const ReadyEntry taken = best();
+    if (!falling_is_empty() && &best() == &falling_[first_]) {
+      if (++first_ == falling_.size()) clear_falling();
+    } else if (!rising_.empty() && &best() == &rising_.back()) {
+      rising_.pop_back();
+    } else {
+      std::pop_heap(heap_.begin(), heap_.end(), is_worse);
+      heap_.pop_back();
+    }
+    return taken;
+  }
+
+  // Takes out the entries of a pass; returns their number.
+  std::size_t remove(const GraphTask& task) {
+    const auto is_of_task = [&](const ReadyEntry& entry) { return entry.task == &task; };
+    falling_.erase(falling_.begin(), falling_.begin() + static_cast<std::ptrdiff_t>(first_));
+    first_ = 0;
+    const std::size_t removed = std::erase_if(falling_, is_of_task) +
+                                std::erase_if(rising_, is_of_task) +
+                                std::erase_if(heap_, is_of_task);
+    std::make_heap(heap_.begin(), heap_.end(), is_worse);
+    return removed;
+  }
+
+ private:
+  static bool is_worse(const ReadyEntry& a, const ReadyEntry& b) { return a.priority < b.priority; }
+
+  bool falling_is_empty() const { return falling_.empty(); }
+  void clear_falling() {
+    falling_.clear();
+    first_ = 0;
+  }
+
+  const ReadyEntry& best() const {
+    const ReadyEntry* best = falling_.empty() ? nullptr : &falling_[first_];
+    if (!rising_.empty() && (!best || is_worse(*best, rising_.back()))) best = &rising_.back();
+    if (!heap_.empty() && (!best || is_worse(*best, heap_.front()))) best = &heap_.front();
+    return *best;
+  }
+
+  std::vector<ReadyEntry> falling_;
+  std::size_t first_ = 0;  // of falling_; it is empty as a vector where nothing is left
+  std::vector<ReadyEntry> rising_;
+  std::vector<ReadyEntry> heap_;
+};
+
+}  // namespace gradcts::reference
