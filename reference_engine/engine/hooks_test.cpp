@@ -197,6 +197,7 @@ TEST(Hooks, HOOK_10_a_hook_starts_a_pass_queues_a_callback_and_throws) {
   bool called = false;
   Tensor y = scale(x, 2);
   add_tensor_hook(y, [&](const Tensor&) {
+    const RecordingGuard recording(true);
     backward({scale(inner, 7)});
     queue_callback([&] { called = true; });
     return std::nullopt;

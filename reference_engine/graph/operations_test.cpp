@@ -37,7 +37,8 @@ class OperationTest : public ::testing::TestWithParam<Case> {
   }
   static Tensor loss(const Tensor& x) { return weighted(GetParam().function(x)); }
   static Tensor gradient_at(const Tensor& x) {
-    return grad({loss(x)}, {}, {x}, {.create_graph = true, .materialise_unused = true})[0];
+    return grad({loss(x)}, {}, {x},
+                {.keep_graph = true, .create_graph = true, .materialise_unused = true})[0];
   }
 
   // Central differences of `function` by each element.

@@ -141,10 +141,10 @@ constexpr OperationKind embed_kind{"Embed", embed_backward};
 
 Gradients replace_part_backward(Operation& op, const Gradients& g) {
   Gradients result(2);
-  const InputMetadata& part = op.input(1);
   const auto& steps = op.parameters.steps;
   if (op.needs(0)) {
-    result[0] = replace_part(g[0], steps, zeros(part.shape, part.type, part.device()));
+    const Shape part = make_view(g[0], steps).shape();
+    result[0] = replace_part(g[0], steps, zeros(part, g[0].type(), g[0].device()));
   }
   if (op.needs(1)) result[1] = take_steps(g[0], steps);
   return result;
