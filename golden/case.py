@@ -52,18 +52,24 @@ class Case:
         self.program.append({"do": "backward", "roots": _roots(roots), **fields})
 
     def grad(self, roots: list[tuple], inputs: list[str], results: list[str], **fields) -> None:
-        self.program.append({"do": "grad", "roots": _roots(roots), "inputs": inputs, **fields,
+        """The step itself states what it must return. What is differentiated again is kept."""
+        keep = {"keep": True} if fields.get("create") else {}
+        self.program.append({"do": "grad", "roots": _roots(roots), "inputs": inputs, **keep, **fields,
                              "results": results})
 
     def read(self, *values: str, grads: list[str] | tuple = ()) -> None:
-        """One step for each tensor: each has a bound of its own."""
-        self.program += [{"do": "read", "values": [name]} for name in values]
+        """One step for each tensor: each has a bound of its own. Gradients that a `grad` step returned
+        are left out."""
+        returned = {name for step in self.program for name in step.get("results", [])}
+        self.program += [{"do": "read", "values": [v]} for v in values if v not in returned]
         self.program += [{"do": "read", "grads": [name]} for name in grads]
 
     @property
     def scenario(self) -> dict:
+        """Which node runs when is no subject here: only scripted nodes, of which there are none, are
+        traced."""
         return {"id": self.id, "title": self.title, "clauses": list(self.clauses),
-                "leaves": self.leaves, "nodes": self.nodes, "program": self.program}
+                "trace": "scripted", "leaves": self.leaves, "nodes": self.nodes, "program": self.program}
 
 
 def _roots(roots) -> list[dict]:

@@ -93,6 +93,7 @@ class Run:
         self.scenario, self.given = scenario, given
         self.nodes = {node["name"]: node for node in scenario["nodes"]}
         self.values, self.grads, self.reads = {}, {}, []
+        self.outermost = True
         for leaf in scenario["leaves"]:
             self.bind(leaf["name"], tensor(leaf["value"]))
 
@@ -100,8 +101,9 @@ class Run:
         self.values[name] = self.given[name] if name in self.given else value
 
     def run(self, horizon=None):
+        self.outermost = horizon is None
         for index, step in enumerate(self.scenario["program"][:horizon]):
-            if step["do"] == "read" and horizon is not None:
+            if step["do"] == "read" and not self.outermost:
                 continue  # inside a pass values are tracers
             getattr(self, "_" + step["do"])(index, step)
         return self
@@ -141,6 +143,8 @@ class Run:
             gradients = [jax.lax.stop_gradient(g) for g in gradients]
         for name, gradient in zip(step.get("results", []), gradients):
             self.bind(name, gradient)
+        if self.outermost:
+            self._report(gradients)
 
     def _backward(self, index, step):
         names = [leaf["name"] for leaf in self.scenario["leaves"] if leaf.get("requires_grad", True)]
@@ -150,6 +154,9 @@ class Run:
     def _read(self, index, step):
         read = [self.values[name] for name in step.get("values", [])]
         read += [self.grads[name] for name in step.get("grads", [])]
+        self._report(read)
+
+    def _report(self, read):
         self.reads.append([(str(t.dtype), list(t.shape), _flat(t)) for t in read])
 
 

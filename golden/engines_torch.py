@@ -80,7 +80,7 @@ def _run_node(node: dict, inputs: list):
 
 
 class Run:
-    """One execution; `reads` has the tensors of each read step, as nested lists of numbers."""
+    """One execution; `reads` has the tensors of each read and grad step, as nested lists of numbers."""
 
     def __init__(self, scenario: dict):
         self.scenario = scenario
@@ -114,8 +114,9 @@ class Run:
         create = step.get("create", False)
         inputs = [self.values[name] for name in step["inputs"]]
         grads = torch.autograd.grad(roots, inputs, seeds, create_graph=create,
-                                    retain_graph=create or step.get("keep", False))
+                                    retain_graph=step.get("keep", False))
         self.values.update(zip(step.get("results", []), grads))
+        self._report(grads)
 
     def _backward(self, step):
         roots, seeds = self._roots(step)
@@ -124,6 +125,9 @@ class Run:
     def _read(self, step):
         read = [self.values[name] for name in step.get("values", [])]
         read += [self.values[name].grad for name in step.get("grads", [])]
+        self._report(read)
+
+    def _report(self, read):
         self.reads.append([(NAMES[t.dtype], list(t.shape), _flat(t)) for t in read])
 
 

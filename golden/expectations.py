@@ -29,7 +29,7 @@ class BadCase(Exception):
 
 
 def with_expectations(scenario: dict) -> tuple[dict, list[Derivation]]:
-    """The scenario with an `expect` in each read step; neighbours of one bound become one step."""
+    """The scenario with an `expect` in each read and grad step; reads of one bound become one step."""
     derivations: list[Derivation] = []
     try:
         truth = TruthMachine(scenario).run().results
@@ -79,13 +79,17 @@ def golden(recipe: Recipe, narrow: float = NARROW) -> Golden:
 
 def _expecting(step: dict, truths: list[Tensor], tracked: list[Tensor],
                derivations: list[Derivation]) -> dict:
-    if step["do"] != "read":
+    """A step has one bound, the widest of its tensors'."""
+    if step["do"] not in ("read", "grad"):
         return step
-    (truth,), (engine,) = truths, tracked  # Case.read makes one step for each tensor
-    bound = _number(max(_bounds(truth, engine), default=0))
-    name = step["values"][0] if "values" in step else step["grads"][0] + ".grad"
-    derivations.append(Derivation(name, bound, _reason(truth, engine, bound)))
-    return {**step, "expect": {"values": [rounded(truth)], "bound": bound}}
+    names = step.get("results", step.get("values", []))
+    names = names + [f"{leaf}.grad" for leaf in step.get("grads", [])]
+    widest = 0
+    for name, truth, engine in zip(names, truths, tracked, strict=True):
+        bound = _number(max(_bounds(truth, engine), default=0))
+        derivations.append(Derivation(name, bound, _reason(truth, engine, bound)))
+        widest = max(widest, bound)
+    return {**step, "expect": {"values": [rounded(truth) for truth in truths], "bound": widest}}
 
 
 def _bounds(truth: Tensor, engine: Tensor) -> list:

@@ -33,10 +33,10 @@ class Files(unittest.TestCase):
             if not name.endswith(".json"):
                 continue
             for case in json.loads(text)["scenarios"]:
-                reads = [step for step in case["program"] if step["do"] == "read"]
+                reads = [step for step in case["program"] if step["do"] in ("read", "grad")]
                 self.assertTrue(reads, case["id"])
                 for step in reads:
-                    count = len(step.get("values", [])) + len(step.get("grads", []))
+                    count = sum(len(step.get(kind, [])) for kind in ("values", "grads", "results"))
                     self.assertEqual(len(step["expect"]["values"]), count)
                     self.assertIn("bound", step["expect"])
 

@@ -20,7 +20,7 @@ def scenario_text(golden: Golden) -> str:
     """One line for each leaf, node and step, so that files diff well."""
     scenario = golden.scenario
     lines = [f'"id": {_line(scenario["id"])}', f'"title": {_line(scenario["title"])}',
-             f'"clauses": {_line(scenario["clauses"])}']
+             f'"clauses": {_line(scenario["clauses"])}, "trace": {_line(scenario["trace"])}']
     for key in ("leaves", "nodes", "program"):
         entries = ",\n       ".join(_line(entry) for entry in scenario[key])
         lines.append(f'"{key}": [\n       {entries}]')

@@ -44,6 +44,8 @@ def recipes(left_out: list[LeftOut]) -> Iterator[Recipe]:
             yield partial(_complex_broadcast, op)
         for scalar_type in REAL_TYPES[::-1]:
             yield _special(op, scalar_type, left_out)
+            if op in ("maximum", "minimum"):
+                yield partial(_nan, op, scalar_type)
     yield from _where_recipes()
 
 
@@ -153,6 +155,8 @@ def _special(op: str, scalar_type: str, left_out: list[LeftOut]) -> Recipe:
     if op in ("maximum", "minimum"):
         points["tie"] = [(1.5, 1.5), (-2, -2), (0, 0), (0, -0.0), (inf, inf), (least, least)]
 
+        del points["nan"]  # whose gradient it is has no answer: see _nan
+
     def build(pairs: list, covers: tuple) -> Case:
         case = _case(op, f"{scalar_type}/special", f"special points of {scalar_type}", scalar_type,
                      covers)
@@ -167,6 +171,17 @@ def _special(op: str, scalar_type: str, left_out: list[LeftOut]) -> Recipe:
         return case
 
     return SpecialRecipe(points, build, left_out)
+
+
+def _nan(op: str, scalar_type: str, attempt: int) -> Case:
+    """The value is nan, wherever it stands; no gradient is stated."""
+    case = _case(op, f"{scalar_type}/nan", "nan in either operand", scalar_type, ("nan",), 1, attempt)
+    case.leaf("a", tensor_json(scalar_type, [4], ["nan", 1.5, "nan", "inf"]))
+    case.leaf("b", tensor_json(scalar_type, [4], [1.5, "nan", "nan", "nan"]))
+    case.node("y", op, "a", "b")
+    case.forward()
+    case.read("y")
+    return case
 
 
 # where: the condition is a tensor of booleans, broadcast like the others.
