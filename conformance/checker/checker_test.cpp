@@ -1,5 +1,5 @@
-// Each judge: an outcome that is right passes, and one that differs in a single thing fails by the right
-// clause.
+// Each judge: an outcome that is right passes, and one that differs in a single thing fails by the
+// right clause.
 #include "conformance/checker/checker.h"
 
 #include <gmock/gmock.h>
@@ -75,7 +75,8 @@ const std::string everything =
     "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': ["
     "            {'do': 'queue_callback', 'callback': 'c'}, {'do': 'observe', 'what': 'depth'}]}},"
     "          {'name': 'g', 'op': 'mul', 'inputs': ['f', 'w']}],"
-    "'hooks': [{'name': 'h1', 'kind': 'tensor', 'on': 'f'}, {'name': 'h2', 'kind': 'tensor', 'on': 'f'}],"
+    "'hooks': [{'name': 'h1', 'kind': 'tensor', 'on': 'f'}, {'name': 'h2', 'kind': 'tensor', 'on': "
+    "'f'}],"
     "'callbacks': [{'name': 'c'}],"
     "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'g', 'seed': [5, 6]}]},"
     "            {'do': 'read', 'grads': ['x', 'w']},"
@@ -102,7 +103,9 @@ TEST_F(CheckerOfEverything, Steps) {
 }
 
 TEST_F(CheckerOfEverything, Errors) {
-  EXPECT_EQ(found([&] { step("backward").error = ErrorReport{ErrorCategory::gradient_shape, "", false, "odd"}; }),
+  EXPECT_EQ(found([&] {
+              step("backward").error = ErrorReport{ErrorCategory::gradient_shape, "", false, "odd"};
+            }),
             "VAL-2 | program[1] (backward) | no error | error gradient_shape: odd");
   EXPECT_EQ(found([&] { step("try").error = std::nullopt; }),
             "ERR-1 | program[3] (try) | error user 'boom' | no error");
@@ -117,16 +120,19 @@ TEST_F(CheckerOfEverything, Errors) {
 
 TEST_F(CheckerOfEverything, Values) {
   EXPECT_EQ(found([&] { step("read").values[1]->values[0] = 7; }),
-            "ACC-1 | program[2] (read), value 1 | float64 (2) [5 12] | float64 (2) [7 12] (7 instead of 5)");
+            "ACC-1 | program[2] (read), value 1 | float64 (2) [5 12] | float64 (2) [7 12] (7 "
+            "instead of 5)");
   EXPECT_EQ(found([&] { step("read").values[0] = std::nullopt; }),
-            "ACC-1 | program[2] (read), value 0 | float64 (2) [15 24] | undefined (undefined instead of a tensor)");
+            "ACC-1 | program[2] (read), value 0 | float64 (2) [15 24] | undefined (undefined "
+            "instead of a tensor)");
   EXPECT_EQ(found([&] { step("read").values.pop_back(); }),
             "ACC-1 | program[2] (read) | 2 values | 1 values");
 }
 
 TEST_F(CheckerOfEverything, LeafGradients) {
-  EXPECT_EQ(found([&] { outcome_.leaf_grads[1]->values[1] = 0; }),
-            "LEAF-2 | gradient of leaf w | float64 (2) [5 12] | float64 (2) [5 0] (0 instead of 12)");
+  EXPECT_EQ(
+      found([&] { outcome_.leaf_grads[1]->values[1] = 0; }),
+      "LEAF-2 | gradient of leaf w | float64 (2) [5 12] | float64 (2) [5 0] (0 instead of 12)");
   EXPECT_EQ(found([&] { outcome_.leaf_grads.pop_back(); }),
             "LEAF-2 | the gradients of the leaves | 2 | 1");
 }
@@ -141,7 +147,8 @@ TEST_F(CheckerOfEverything, Runs) {
 }
 
 TEST_F(CheckerOfEverything, Calls) {
-  EXPECT_EQ(found([&] { remove(EventKind::tensor_hook, 1); }), "HOOK-2 | hook h2 | 1 call | 0 calls");
+  EXPECT_EQ(found([&] { remove(EventKind::tensor_hook, 1); }),
+            "HOOK-2 | hook h2 | 1 call | 0 calls");
   EXPECT_EQ(found([&] {
               outcome_.events.push_back(event(EventKind::callback, 0));
               outcome_.events.back().instance = 1;
@@ -153,14 +160,16 @@ TEST_F(CheckerOfEverything, Calls) {
 
 TEST_F(CheckerOfEverything, NodeGradients) {
   EXPECT_EQ(found([&] { event(EventKind::node_enter, 0).values[0]->values[0] = 1; }),
-            "ACC-1 | enter of node f, gradient 0 | float64 (2) [15 24] | float64 (2) [1 24] (1 instead of 15)");
+            "ACC-1 | enter of node f, gradient 0 | float64 (2) [15 24] | float64 (2) [1 24] (1 "
+            "instead of 15)");
   EXPECT_EQ(found([&] { event(EventKind::node_exit, 0).values.clear(); }),
             "ACC-1 | exit of node f | 1 gradients | 0 gradients");
 }
 
 TEST_F(CheckerOfEverything, HookGradients) {
   EXPECT_EQ(found([&] { event(EventKind::tensor_hook, 0).values[0]->values[1] = 1; }),
-            "HOOK-4 | call of hook h1, gradient 0 | float64 (2) [15 24] | float64 (2) [15 1] (1 instead of 24)");
+            "HOOK-4 | call of hook h1, gradient 0 | float64 (2) [15 24] | float64 (2) [15 1] (1 "
+            "instead of 24)");
 }
 
 TEST_F(CheckerOfEverything, Observations) {
@@ -171,19 +180,24 @@ TEST_F(CheckerOfEverything, Observations) {
 }
 
 TEST_F(CheckerOfEverything, Order) {
-  EXPECT_EQ(found([&] { swap(event(EventKind::tensor_hook, 0), event(EventKind::tensor_hook, 1)); }),
-            "HOOK-1 | call of hook h2 | after call of hook h1 | before call of hook h1");
-  EXPECT_EQ(found([&] { swap(event(EventKind::node_exit, 1), event(EventKind::node_enter, 0)); }).substr(0, 7),
+  EXPECT_EQ(
+      found([&] { swap(event(EventKind::tensor_hook, 0), event(EventKind::tensor_hook, 1)); }),
+      "HOOK-1 | call of hook h2 | after call of hook h1 | before call of hook h1");
+  EXPECT_EQ(found([&] {
+              swap(event(EventKind::node_exit, 1), event(EventKind::node_enter, 0));
+            }).substr(0, 7),
             "TOPO-1 ");
-  EXPECT_EQ(found([&] { swap(event(EventKind::callback, 0), event(EventKind::pass_end, 1)); }),
-            "CB-1 | end of program[1] (backward) | after call of callback c | before call of callback c");
+  EXPECT_EQ(
+      found([&] { swap(event(EventKind::callback, 0), event(EventKind::pass_end, 1)); }),
+      "CB-1 | end of program[1] (backward) | after call of callback c | before call of callback c");
 }
 
 TEST_F(CheckerOfEverything, State) {
   EXPECT_EQ(found([&] { outcome_.state.live_objects = 2; }),
             "LIFE-1 | after the scenario | no node, hook or callback is alive | 2 alive");
   EXPECT_EQ(found([&] { outcome_.state.state_changes = {"depth 1 instead of 0"}; }),
-            "ERR-4 | the caller's thread-local state | the same after a pass as before it | depth 1 instead of 0");
+            "ERR-4 | the caller's thread-local state | the same after a pass as before it | depth "
+            "1 instead of 0");
 }
 
 TEST_F(CheckerOfEverything, AWrongValueIsBlamedOnTheClauseThatTheScenarioCites) {
@@ -214,7 +228,8 @@ TEST_F(Checker, NodesOfOneQueueKeepTheOrderOfTheirNumbers) {
   std::vector<Event> order;
   for (std::size_t i : {0, 1, 2, 7, 8, 3, 4, 5, 6, 9, 10, 11}) order.push_back(outcome_.events[i]);
   outcome_.events = order;
-  EXPECT_EQ(first_line(), "ORDER-1 | enter of node old | after exit of node new | before exit of node new");
+  EXPECT_EQ(first_line(),
+            "ORDER-1 | enter of node old | after exit of node new | before exit of node new");
 }
 
 TEST_F(Checker, AccumulatorsThatAreReadyTogetherComeInAnyOrder) {
@@ -228,23 +243,30 @@ TEST_F(Checker, AccumulatorsThatAreReadyTogetherComeInAnyOrder) {
 }
 
 TEST_F(Checker, LeafLayout) {
-  use("'leaves': [{'name': 'x', 'value': {'shape': [2, 3], 'strides': [1, 2], 'values': [1, 2, 3, 4, 5, 6]}}],"
+  use("'leaves': [{'name': 'x', 'value': {'shape': [2, 3], 'strides': [1, 2], 'values': [1, 2, 3, "
+      "4, 5, 6]}}],"
       "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
-      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': {'shape': [2, 3], 'fill': 2}}]}]",
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': "
+      "{'shape': [2, 3], 'fill': 2}}]}]",
       "'LEAF-4'");
-  EXPECT_EQ(found([&] { outcome_.leaf_grads[0]->strides = {3, 1}; }),
+  EXPECT_EQ(found([&] {
+              outcome_.leaf_grads[0]->strides = {3, 1};
+            }),
             "LEAF-4 | gradient of leaf x | strides (1,2) | strides (3,1)");
   EXPECT_EQ(found([&] { outcome_.leaf_grads[0]->strides.clear(); }),
             "LEAF-4 | gradient of leaf x | strides (1,2) | strides row-major");
 }
 
 TEST_F(Checker, WhatAnErrorLeavesOpenIsNotJudged) {
-  use("'leaves': [{'name': 'x', 'value': 1}, {'name': 'w', 'value': {'device': 'sim:0', 'shape': [], 'values': [1]}}],"
-      "'nodes': [{'name': 'bad', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': [{'do': 'throw', 'token': 'boom'}]}},"
+  use("'leaves': [{'name': 'x', 'value': 1}, {'name': 'w', 'value': {'device': 'sim:0', 'shape': "
+      "[], 'values': [1]}}],"
+      "'nodes': [{'name': 'bad', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': [{'do': "
+      "'throw', 'token': 'boom'}]}},"
       "          {'name': 'far', 'op': 'scale', 'inputs': ['w'], 'factor': 2},"
       "          {'name': 'near', 'op': 'to_device', 'inputs': ['far'], 'device': 'cpu'},"
       "          {'name': 'sum', 'op': 'add', 'inputs': ['bad', 'near']}],"
-      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'sum', 'seed': 1}]}, {'do': 'read', 'grads': ['w']}]",
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'sum', 'seed': 1}]}, "
+      "{'do': 'read', 'grads': ['w']}]",
       "'ERR-2'");
   remove(EventKind::node_enter, 1);
   remove(EventKind::node_exit, 1);
@@ -258,7 +280,8 @@ TEST_F(Checker, WithABoundOnlyTheStatedValuesAreJudgedAndWithinIt) {
   use("'leaves': [{'name': 'x', 'value': 1}],"
       "'nodes': [{'name': 'y', 'op': 'exp', 'inputs': ['x']}],"
       "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]},"
-      "            {'do': 'read', 'grads': ['x'], 'expect': {'values': [2.718281828459045], 'bound': 2}}]",
+      "            {'do': 'read', 'grads': ['x'], 'expect': {'values': [2.718281828459045], "
+      "'bound': 2}}]",
       "'GRAPH2-1'");
   double& value = step("read").values[0]->values[0];
   const double right = value;
@@ -271,7 +294,8 @@ TEST_F(Checker, WithABoundOnlyTheStatedValuesAreJudgedAndWithinIt) {
 
 TEST_F(Checker, ResultsOfSeveralThreadsMatchInAnyOrder) {
   use("'leaves': [{'name': 'x', 'value': 2}],"
-      "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}, {'name': 'z', 'op': 'scale', 'inputs': ['x'], 'factor': 3}],"
+      "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}, {'name': 'z', 'op': "
+      "'scale', 'inputs': ['x'], 'factor': 3}],"
       "'hooks': [{'name': 'h', 'kind': 'tensor', 'on': 'x'}],"
       "'program': [{'do': 'forward'}, {'do': 'parallel', 'threads': ["
       "  {'name': 'a', 'steps': [{'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}]},"
@@ -289,8 +313,10 @@ TEST_F(Checker, ResultsOfSeveralThreadsMatchInAnyOrder) {
 }
 
 TEST_F(Checker, AStepThatMayFailOrNotIsRightBothWays) {
-  use("'leaves': [{'name': 'x', 'value': 2}], 'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
-      "'program': [{'do': 'forward'}, {'do': 'stop'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}]",
+  use("'leaves': [{'name': 'x', 'value': 2}], 'nodes': [{'name': 'y', 'op': 'scale', 'inputs': "
+      "['x'], 'factor': 2}],"
+      "'program': [{'do': 'forward'}, {'do': 'stop'}, {'do': 'backward', 'roots': [{'value': 'y', "
+      "'seed': 1}]}]",
       "'SHUT-4'");
   outcome_.events.clear();
   outcome_.leaf_grads[0] = std::nullopt;
@@ -300,7 +326,8 @@ TEST_F(Checker, AStepThatMayFailOrNotIsRightBothWays) {
   EXPECT_EQ(first_line().substr(0, 7), "SHUT-4 ");
 }
 
-// ---- Compare ------------------------------------------------------------------------------------------------
+// ---- Compare
+// ------------------------------------------------------------------------------------------------
 
 TEST(Compare, ExactIsEqualAsNumbers) {
   const TensorValue one = TensorValue::scalar(1);
@@ -309,12 +336,14 @@ TEST(Compare, ExactIsEqualAsNumbers) {
   EXPECT_EQ(difference(TensorValue::scalar(NAN), TensorValue::scalar(-NAN), 0), std::nullopt);
   EXPECT_NE(difference(TensorValue::scalar(NAN), one, 0), std::nullopt);
   EXPECT_EQ(difference(TensorValue::scalar(0), TensorValue::scalar(-0.0), 0), std::nullopt);
-  EXPECT_NE(difference(TensorValue::scalar(INFINITY), TensorValue::scalar(-INFINITY), 0), std::nullopt);
+  EXPECT_NE(difference(TensorValue::scalar(INFINITY), TensorValue::scalar(-INFINITY), 0),
+            std::nullopt);
 }
 
 TEST(Compare, EveryPropertyCounts) {
   const TensorValue base = TensorValue::vector({1, 2});
-  EXPECT_EQ(difference(base, TensorValue::vector({1, 2}, ScalarType::float32), 0), "type float32 instead of float64");
+  EXPECT_EQ(difference(base, TensorValue::vector({1, 2}, ScalarType::float32), 0),
+            "type float32 instead of float64");
   EXPECT_EQ(difference(base, TensorValue::scalar(1), 0), "shape () instead of (2)");
   TensorValue moved = base;
   moved.device = {DeviceType::sim, 1};

@@ -66,21 +66,23 @@ Digits digits_of(ScalarType type) {
 double unit_at(const std::vector<double>& values, std::size_t i, const TensorValue& like) {
   if (!like.is_complex()) return unit_in_last_place(values[i], like.type);
   const std::size_t first = i - i % 2;
-  return unit_in_last_place(std::max(std::abs(values[first]), std::abs(values[first + 1])), like.type);
+  return unit_in_last_place(std::max(std::abs(values[first]), std::abs(values[first + 1])),
+                            like.type);
 }
 
 std::optional<std::string> different_values(const TensorValue& expected, const TensorValue& actual,
                                             double bound) {
   const std::vector<double> left = dense_values(expected);
   const std::vector<double> right = dense_values(actual);
-  if (left.size() != right.size()) return fmt::format("{} numbers instead of {}", right.size(), left.size());
+  if (left.size() != right.size())
+    return fmt::format("{} numbers instead of {}", right.size(), left.size());
   for (std::size_t i = 0; i < left.size(); ++i) {
     if (same_number(left[i], right[i])) continue;
     const double distance = std::abs(left[i] - right[i]) / unit_at(left, i, expected);
     if (bound > 0 && distance <= bound) continue;
     if (bound > 0) {
-      return fmt::format("{:.17g} instead of {:.17g}, {:.3g} units in the last place apart", right[i],
-                         left[i], distance);
+      return fmt::format("{:.17g} instead of {:.17g}, {:.3g} units in the last place apart",
+                         right[i], left[i], distance);
     }
     return fmt::format("{:.17g} instead of {:.17g}", right[i], left[i]);
   }
@@ -92,9 +94,13 @@ bool lost_coalesced(const TensorValue& expected, const TensorValue& actual) {
          !actual.coordinates->coalesced;
 }
 
-std::string_view to_word(Layout layout) { return layout == Layout::sparse ? "sparse" : "dense"; }
+std::string_view to_word(Layout layout) {
+  return layout == Layout::sparse ? "sparse" : "dense";
+}
 
-std::string to_words(const Shape& shape) { return fmt::format("({})", fmt::join(shape, ",")); }
+std::string to_words(const Shape& shape) {
+  return fmt::format("({})", fmt::join(shape, ","));
+}
 
 }  // namespace
 

@@ -1,8 +1,9 @@
 // Compare: when two tensors are the same, for a judge.
 //
-// Exact means equal as numbers: NaN equals NaN, and 0 equals -0, since no clause speaks of the sign of a
-// zero. With a bound, the distance of each element is measured in units in the last place of the expected
-// one in its type. Strides are not compared, and a sparse tensor is compared by what it adds up to.
+// Exact means equal as numbers: NaN equals NaN, and 0 equals -0, since no clause speaks of the sign
+// of a zero. With a bound, the distance of each element is measured in units in the last place of
+// the expected one in its type. Strides are not compared, and a sparse tensor is compared by what
+// it adds up to.
 #pragma once
 
 #include <optional>
@@ -19,7 +20,8 @@ std::optional<std::string> difference(const TensorValue& expected, const TensorV
 std::optional<std::string> difference(const std::optional<TensorValue>& expected,
                                       const std::optional<TensorValue>& actual, double bound);
 
-// Whether a tensor with the actual strides is laid out as expected: dimensions of size 1 do not count.
+// Whether a tensor with the actual strides is laid out as expected: dimensions of size 1 do not
+// count.
 bool same_strides(const Shape& shape, const Shape& expected, const Shape& actual);
 
 // The distance from `expected` to the next larger number of its type.

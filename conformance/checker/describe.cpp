@@ -22,7 +22,10 @@ const Step* find_step(const Scenario& scenario, StepId id) {
 std::string ordinal(std::int32_t number) {
   const std::int32_t last = number % 10;
   const bool teen = number / 10 % 10 == 1;
-  const char* ending = teen || last == 0 || last > 3 ? "th" : last == 1 ? "st" : last == 2 ? "nd" : "rd";
+  const char* ending = teen || last == 0 || last > 3 ? "th"
+                       : last == 1                   ? "st"
+                       : last == 2                   ? "nd"
+                                                     : "rd";
   return fmt::format("{}{}", number, ending);
 }
 

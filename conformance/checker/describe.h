@@ -1,5 +1,5 @@
-// Words for people, with the names of the scenario. Ids out of range are named by their number: an outcome
-// may come from a broken engine.
+// Words for people, with the names of the scenario. Ids out of range are named by their number: an
+// outcome may come from a broken engine.
 #pragma once
 
 #include <optional>

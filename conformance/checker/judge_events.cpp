@@ -36,12 +36,13 @@ template <typename IsMine>
 bool all_as_expected(const Evidence& evidence, IsMine is_mine) {
   const auto& expected = evidence.expectation.events;
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (expected[i].required && is_mine(expected[i].event.kind) && !actual_of(evidence, i)) return false;
+    if (expected[i].required && is_mine(expected[i].event.kind) && !actual_of(evidence, i))
+      return false;
   }
-  return std::none_of(evidence.surplus_events.begin(), evidence.surplus_events.end(),
-                      [&](std::int32_t index) {
-                        return is_mine(evidence.outcome.events[static_cast<std::size_t>(index)].kind);
-                      });
+  return std::none_of(
+      evidence.surplus_events.begin(), evidence.surplus_events.end(), [&](std::int32_t index) {
+        return is_mine(evidence.outcome.events[static_cast<std::size_t>(index)].kind);
+      });
 }
 
 template <typename IsMine>
@@ -105,8 +106,8 @@ void judge_counts(const Evidence& evidence, std::string_view clauses, IsMine is_
     std::string where = describe_subject(evidence.scenario, kind, subject);
     if (making > 0) where += fmt::format(" (making {})", making + 1);
     const char* own = count.clause ? count.clause : clause_of(kind);
-    findings.push_back({choose_clause(evidence.scenario, clauses, own), where, range_of(kind, count),
-                        count_of(kind, count.observed)});
+    findings.push_back({choose_clause(evidence.scenario, clauses, own), where,
+                        range_of(kind, count), count_of(kind, count.observed)});
   }
 }
 
@@ -129,10 +130,9 @@ void judge_event_values(const Evidence& evidence, std::string_view clauses, cons
     for (std::size_t v = 0; v < event.values.size(); ++v) {
       const auto wrong = difference(event.values[v], actual->values[v], 0);
       if (!wrong) continue;
-      findings.push_back({clause,
-                          fmt::format("{}, gradient {}", describe_event(evidence.scenario, event), v),
-                          describe(event.values[v]),
-                          fmt::format("{} ({})", describe(actual->values[v]), *wrong)});
+      findings.push_back(
+          {clause, fmt::format("{}, gradient {}", describe_event(evidence.scenario, event), v),
+           describe(event.values[v]), fmt::format("{} ({})", describe(actual->values[v]), *wrong)});
     }
   }
 }
@@ -144,7 +144,8 @@ void judge_runs(const Evidence& evidence, std::string_view clauses, Findings& fi
 }
 
 void judge_calls(const Evidence& evidence, std::string_view clauses, Findings& findings) {
-  judge_counts(evidence, clauses, [](EventKind kind) { return !is_node_event(kind); }, findings);
+  judge_counts(
+      evidence, clauses, [](EventKind kind) { return !is_node_event(kind); }, findings);
 }
 
 void judge_node_gradients(const Evidence& evidence, std::string_view clauses, Findings& findings) {
@@ -152,8 +153,8 @@ void judge_node_gradients(const Evidence& evidence, std::string_view clauses, Fi
 }
 
 void judge_hook_gradients(const Evidence& evidence, std::string_view clauses, Findings& findings) {
-  judge_event_values(evidence, clauses, "HOOK-4",
-                     [](EventKind kind) { return !is_node_event(kind); }, findings);
+  judge_event_values(
+      evidence, clauses, "HOOK-4", [](EventKind kind) { return !is_node_event(kind); }, findings);
 }
 
 void judge_observations(const Evidence& evidence, std::string_view clauses, Findings& findings) {

@@ -83,7 +83,8 @@ std::string describe_expected(const ExpectedStep& expected) {
   return text;
 }
 
-// Whether what arrived is the error that was expected: for the scenario's own, the same one (ERR-1).
+// Whether what arrived is the error that was expected: for the scenario's own, the same one
+// (ERR-1).
 bool same_error(const ExpectedStep& expected, const ErrorReport& actual) {
   if (!allowed(expected, actual.category)) return false;
   if (actual.category != ErrorCategory::user) return true;
@@ -121,9 +122,9 @@ void judge_errors(const Evidence& evidence, std::string_view clauses, Findings& 
     if (!actual) continue;
     const bool error_expected = expected[i].result.error.has_value();
     if (!error_expected && !actual->error) continue;
-    const bool same = !actual->error     ? false
-                      : error_expected   ? same_error(expected[i], *actual->error)
-                                         : allowed(expected[i], actual->error->category);
+    const bool same = !actual->error   ? false
+                      : error_expected ? same_error(expected[i], *actual->error)
+                                       : allowed(expected[i], actual->error->category);
     if (same) continue;
     const char* own = expected[i].clause ? expected[i].clause
                       : actual->error    ? clause_of(actual->error->category)
@@ -144,7 +145,8 @@ void judge_values(const Evidence& evidence, std::string_view clauses, Findings& 
     const char* own = expected[i].clause ? expected[i].clause : "ACC-1";
     if (actual->values.size() != values.size()) {
       findings.push_back({choose_clause(evidence.scenario, clauses, own),
-                          where(evidence, expected[i].result), fmt::format("{} values", values.size()),
+                          where(evidence, expected[i].result),
+                          fmt::format("{} values", values.size()),
                           fmt::format("{} values", actual->values.size())});
       continue;
     }

@@ -54,8 +54,7 @@ void for_each_key(const Entries& a, const Entries& b, Use use) {
   auto i = a.begin();
   auto j = b.begin();
   while (i != a.end() || j != b.end()) {
-    const std::uint64_t key =
-        j == b.end() || (i != a.end() && i->key <= j->key) ? i->key : j->key;
+    const std::uint64_t key = j == b.end() || (i != a.end() && i->key <= j->key) ? i->key : j->key;
     const auto next_i = std::find_if(i, a.end(), [&](const Entry& e) { return e.key != key; });
     const auto next_j = std::find_if(j, b.end(), [&](const Entry& e) { return e.key != key; });
     use(std::span(i, next_i), std::span(j, next_j));
@@ -89,8 +88,8 @@ void match_run(std::span<const Entry> expected, std::span<const Entry> actual, b
 }
 
 template <typename Expected, typename Actual, typename Of, typename Fits>
-void match(const std::vector<Expected>& expected, const std::vector<Actual>& actual, Of of, Fits fits,
-           std::vector<std::int32_t>& matches, std::vector<std::int32_t>& surplus) {
+void match(const std::vector<Expected>& expected, const std::vector<Actual>& actual, Of of,
+           Fits fits, std::vector<std::int32_t>& matches, std::vector<std::int32_t>& surplus) {
   const Unordered unordered = unordered_keys(expected, of);
   const auto entries_of = [&](std::size_t size, auto get) {
     Entries entries(size);
@@ -102,8 +101,10 @@ void match(const std::vector<Expected>& expected, const std::vector<Actual>& act
     return entries;
   };
   matches.assign(expected.size(), unmatched);
-  const Entries left = entries_of(expected.size(), [&](std::size_t i) -> auto& { return of(expected[i]); });
-  const Entries right = entries_of(actual.size(), [&](std::size_t i) -> auto& { return actual[i]; });
+  const Entries left = entries_of(
+      expected.size(), [&](std::size_t i) -> auto& { return of(expected[i]); });
+  const Entries right = entries_of(
+      actual.size(), [&](std::size_t i) -> auto& { return actual[i]; });
   for_each_key(left, right, [&](std::span<const Entry> a, std::span<const Entry> b) {
     const bool any_order = !a.empty() && contains(unordered, a[0].key);
     match_run(a, b, any_order, fits, matches, surplus);
@@ -124,7 +125,8 @@ bool values_fit(const std::vector<std::optional<TensorValue>>& expected,
 
 Evidence::Evidence(const Case& c) : Case(c) {
   match(
-      expectation.events, outcome.events, [](const ExpectedEvent& e) -> const Event& { return e.event; },
+      expectation.events, outcome.events,
+      [](const ExpectedEvent& e) -> const Event& { return e.event; },
       [&](std::int32_t expected, std::int32_t actual) {
         const ExpectedEvent& e = expectation.events[static_cast<std::size_t>(expected)];
         const Event& a = outcome.events[static_cast<std::size_t>(actual)];

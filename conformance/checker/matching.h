@@ -1,7 +1,8 @@
 // Matching: which event and which result of the outcome is which expected one.
 //
-// Events belong together by kind, subject, instance and occurrence; results by step and occurrence. Where
-// several threads of the program made them, occurrences have no order, and equal values match first.
+// Events belong together by kind, subject, instance and occurrence; results by step and occurrence.
+// Where several threads of the program made them, occurrences have no order, and equal values match
+// first.
 #pragma once
 
 #include <vector>
@@ -23,8 +24,8 @@ struct Evidence : Case {
   std::vector<std::int32_t> surplus_steps;
 };
 
-// The clause for a finding: the first one that the scenario cites among those that the judge owns, else the
-// expectation's own.
+// The clause for a finding: the first one that the scenario cites among those that the judge owns,
+// else the expectation's own.
 std::string choose_clause(const Scenario& scenario, std::string_view owned, const char* own);
 
 }  // namespace gradcts

@@ -2,7 +2,8 @@
 
 namespace gradcts {
 
-// Expected events stand in an order that keeps every constraint: each one refers to an earlier event.
+// Expected events stand in an order that keeps every constraint: each one refers to an earlier
+// event.
 Outcome perfect_outcome(const Scenario& scenario, const Expectation& expectation) {
   Outcome outcome;
   for (const ExpectedStep& expected : expectation.steps) outcome.steps.push_back(expected.result);

@@ -1,5 +1,6 @@
-// Oracle and checker over every scenario that the project has: the oracle can tell, an engine that does what
-// it says passes, and one that leaves out a single required event, or any one result, does not.
+// Oracle and checker over every scenario that the project has: the oracle can tell, an engine that
+// does what it says passes, and one that leaves out a single required event, or any one result,
+// does not.
 #include <gtest/gtest.h>
 
 #include "conformance/checker/checker.h"

@@ -36,7 +36,8 @@ double round_real(ScalarType type, double value) {
   return value;
 }
 
-// Calls visit(position) for each index of `shape` in row-major order, where position follows `strides`.
+// Calls visit(position) for each index of `shape` in row-major order, where position follows
+// `strides`.
 template <typename Visit>
 void walk(const Shape& shape, const Shape& strides, std::int64_t start, Visit visit) {
   Shape index(shape.size(), 0);
@@ -147,7 +148,9 @@ Map reduction_map(const Shape& shape, const std::vector<bool>& reduced) {
   return broadcast_map(kept, shape);
 }
 
-Map strided_map(const Shape& shape, const Shape& strides) { return walk_map(shape, strides, 0); }
+Map strided_map(const Shape& shape, const Shape& strides) {
+  return walk_map(shape, strides, 0);
+}
 
 Array gather(const Array& source, const Elements& map, Shape shape) {
   Array result{source.type, std::move(shape), Numbers(map.size())};
@@ -278,8 +281,9 @@ Numbers numbers_of(const TensorValue& value) {
 
 Array from_value(const TensorValue& value) {
   Numbers numbers = numbers_of(value);
-  Array result = value.layout == Layout::sparse ? densify(value, numbers)
-                                                : Array{value.type, value.shape, std::move(numbers)};
+  Array result = value.layout == Layout::sparse
+                     ? densify(value, numbers)
+                     : Array{value.type, value.shape, std::move(numbers)};
   round_to_type(result);
   return result;
 }

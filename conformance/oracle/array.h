@@ -1,8 +1,8 @@
 // Array: the oracle's own arithmetic. A shape and its elements in row-major order, nothing else.
 //
-// Elements are complex doubles whatever the type; real types use the real part alone. Every result is
-// rounded to its type, so that a float32 computation gives float32 numbers. Functions are total over
-// arrays that broadcast; a misfit throws CannotTell, since a valid scenario has none.
+// Elements are complex doubles whatever the type; real types use the real part alone. Every result
+// is rounded to its type, so that a float32 computation gives float32 numbers. Functions are total
+// over arrays that broadcast; a misfit throws CannotTell, since a valid scenario has none.
 #pragma once
 
 #include <absl/container/inlined_vector.h>
@@ -42,8 +42,8 @@ Shape row_major_strides(const Shape& shape);
 Number round_to(ScalarType type, Number value);
 void round_to_type(Array& array);
 
-// Where each element of a result comes from: an index into the elements of the source. Shared, since a
-// derivative needs the same map again.
+// Where each element of a result comes from: an index into the elements of the source. Shared,
+// since a derivative needs the same map again.
 using Elements = std::vector<std::int32_t>;
 using Map = std::shared_ptr<const Elements>;
 
@@ -90,8 +90,8 @@ Number over(Number a, Number b);
 
 Array matrix_product(const Array& a, const Array& b);
 
-// The type of an operation on two operands: complex above real, wide above narrow; an operand without
-// dimensions widens nothing within its kind.
+// The type of an operation on two operands: complex above real, wide above narrow; an operand
+// without dimensions widens nothing within its kind.
 ScalarType promote(const Array& a, const Array& b);
 
 // Dense elements of a plain value; sparse entries are added up.

@@ -11,7 +11,8 @@ namespace {
 
 using testing::ElementsAre;
 
-// ---- Closed forms -----------------------------------------------------------------------------------------
+// ---- Closed forms
+// -----------------------------------------------------------------------------------------
 
 struct ClosedForm {
   std::string name;
@@ -20,7 +21,9 @@ struct ClosedForm {
   std::function<double(double)> first, second, third;
 };
 
-double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+double logistic(double x) {
+  return 1 / (1 + std::exp(-x));
+}
 
 std::vector<ClosedForm> closed_forms() {
   const auto e = [](double x) { return std::exp(x); };
@@ -60,20 +63,31 @@ std::vector<ClosedForm> closed_forms() {
 
 TEST(Derivatives, FirstToThirdMatchTheClosedForm) {
   for (const ClosedForm& form : closed_forms()) {
-    const std::string pass = "'inputs': ['x'], 'keep': true, 'create': true, 'allow_unused': true, 'materialise': true, ";
-    const Told told(
-        "'leaves': [{'name': 'x', 'value': " + std::to_string(form.x) +
-        "}, {'name': 'one', 'value': 1, 'requires_grad': false}],"
-        "'nodes': [{'name': 'y', " + form.node + "}, {'name': 'z', 'op': 'scale', 'inputs': ['y'], 'factor': 2}],"
-        "'program': [{'do': 'forward'},"
-        "{'do': 'grad', 'roots': [{'value': 'z', 'seed': 3}], " + pass + "'results': ['g1']},"
-        "{'do': 'grad', 'roots': [{'value': 'g1', 'seed': 5}], " + pass + "'results': ['g2']},"
-        "{'do': 'grad', 'roots': [{'value': 'g2', 'seed': 7}], " + pass + "'results': ['g3']}]");
+    const std::string pass =
+        "'inputs': ['x'], 'keep': true, 'create': true, 'allow_unused': true, 'materialise': "
+        "true, ";
+    const Told told("'leaves': [{'name': 'x', 'value': " + std::to_string(form.x) +
+                    "}, {'name': 'one', 'value': 1, 'requires_grad': false}],"
+                    "'nodes': [{'name': 'y', " +
+                    form.node +
+                    "}, {'name': 'z', 'op': 'scale', 'inputs': ['y'], 'factor': 2}],"
+                    "'program': [{'do': 'forward'},"
+                    "{'do': 'grad', 'roots': [{'value': 'z', 'seed': 3}], " +
+                    pass +
+                    "'results': ['g1']},"
+                    "{'do': 'grad', 'roots': [{'value': 'g1', 'seed': 5}], " +
+                    pass +
+                    "'results': ['g2']},"
+                    "{'do': 'grad', 'roots': [{'value': 'g2', 'seed': 7}], " +
+                    pass + "'results': ['g3']}]");
     const double x = std::stod(std::to_string(form.x));
-    const auto near = [](double expected) { return testing::DoubleNear(expected, 1e-12 * std::abs(expected)); };
+    const auto near = [](double expected) {
+      return testing::DoubleNear(expected, 1e-12 * std::abs(expected));
+    };
     EXPECT_THAT(told.numbers("grad", 0), ElementsAre(near(6 * form.first(x)))) << form.name;
     EXPECT_THAT(told.numbers("grad", 1), ElementsAre(near(30 * form.second(x)))) << form.name;
-    if (form.name == "mul") continue;  // the second derivative of x * x does not depend on x any more
+    if (form.name == "mul")
+      continue;  // the second derivative of x * x does not depend on x any more
     EXPECT_THAT(told.numbers("grad", 2), ElementsAre(near(210 * form.third(x)))) << form.name;
   }
 }
@@ -81,10 +95,12 @@ TEST(Derivatives, FirstToThirdMatchTheClosedForm) {
 TEST(Derivatives, B028_ANodeThatCannotBeDifferentiatedTwiceSaysSo) {
   const Told told(
       "'leaves': [{'name': 'x', 'value': 2}],"
-      "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x'], 'saves': ['x'], 'differentiable': false,"
+      "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x'], 'saves': ['x'], 'differentiable': "
+      "false,"
       "           'backward': {'returns': [{'terms': [{'slot': 0, 'factor': 3, 'times': 'x'}]}]}}],"
       "'program': [{'do': 'forward'},"
-      "  {'do': 'grad', 'roots': [{'value': 'f', 'seed': 1}], 'inputs': ['x'], 'create': true, 'keep': true, 'results': ['g']},"
+      "  {'do': 'grad', 'roots': [{'value': 'f', 'seed': 1}], 'inputs': ['x'], 'create': true, "
+      "'keep': true, 'results': ['g']},"
       "  {'do': 'grad', 'roots': [{'value': 'g', 'seed': 1}], 'inputs': ['x']}]");
   EXPECT_THAT(told.numbers("grad", 0), ElementsAre(6));
   EXPECT_EQ(told.error("grad", 1), ErrorCategory::not_differentiable);
@@ -96,7 +112,8 @@ TEST(Derivatives, ACustomNodeIsDifferentiatedThroughItsScript) {
       "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x'], 'saves': ['x'],"
       "           'backward': {'returns': [{'terms': [{'slot': 0, 'factor': 3, 'times': 'x'}]}]}}],"
       "'program': [{'do': 'forward'},"
-      "  {'do': 'grad', 'roots': [{'value': 'f', 'seed': 1}], 'inputs': ['x'], 'create': true, 'keep': true, 'results': ['g']},"
+      "  {'do': 'grad', 'roots': [{'value': 'f', 'seed': 1}], 'inputs': ['x'], 'create': true, "
+      "'keep': true, 'results': ['g']},"
       "  {'do': 'grad', 'roots': [{'value': 'g', 'seed': 5}], 'inputs': ['x']}]");
   EXPECT_THAT(told.numbers("grad", 1), ElementsAre(15));
 }
@@ -106,15 +123,18 @@ TEST(Derivatives, ComplexGradientsFollowTheConjugateConvention) {
   const Told told(
       "'leaves': [{'name': 'z', 'value': {'type': 'complex128', 'shape': [], 'values': [[1, 2]]}},"
       "           {'name': 'w', 'value': {'type': 'complex128', 'shape': [], 'values': [[3, 4]]}}],"
-      "'nodes': [{'name': 'y', 'op': 'mul', 'inputs': ['z', 'w']}, {'name': 'r', 'op': 'cast', 'inputs': ['y'], 'type': 'float64'}],"
-      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'r', 'seed': 1}]}, {'do': 'read', 'values': ['r'], 'grads': ['z']}]");
+      "'nodes': [{'name': 'y', 'op': 'mul', 'inputs': ['z', 'w']}, {'name': 'r', 'op': 'cast', "
+      "'inputs': ['y'], 'type': 'float64'}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'r', 'seed': 1}]}, "
+      "{'do': 'read', 'values': ['r'], 'grads': ['z']}]");
   EXPECT_THAT(told.numbers("read"), ElementsAre(-5, 3, -4));
 }
 
 TEST(Derivatives, ResultsAreRoundedToTheirType) {
   const auto sum_of = [](const std::string& type, double large) {
     const std::string head = "'value': {'type': '" + type + "', 'shape': [], 'values': [";
-    return Told("'leaves': [{'name': 'a', " + head + std::to_string(large) + "]}}, {'name': 'b', " + head +
+    return Told("'leaves': [{'name': 'a', " + head + std::to_string(large) + "]}}, {'name': 'b', " +
+                head +
                 "1]}}], 'nodes': [{'name': 'y', 'op': 'add', 'inputs': ['a', 'b']}],"
                 "'program': [{'do': 'forward'}, {'do': 'read', 'values': ['y']}]")
         .numbers("read")[0];
@@ -124,7 +144,8 @@ TEST(Derivatives, ResultsAreRoundedToTheirType) {
   EXPECT_EQ(sum_of("float32", 16777216), 16777216);
   EXPECT_EQ(sum_of("float16", 1024), 1025);
   const Told complex(
-      "'leaves': [{'name': 'z', 'value': {'type': 'complex64', 'shape': [], 'values': [[1.5, 16777215]]}}],"
+      "'leaves': [{'name': 'z', 'value': {'type': 'complex64', 'shape': [], 'values': [[1.5, "
+      "16777215]]}}],"
       "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['z'], 'factor': 1.5}],"
       "'program': [{'do': 'forward'}, {'do': 'read', 'values': ['y']}]");
   EXPECT_THAT(complex.numbers("read"), ElementsAre(2.25, 25165822));
@@ -132,8 +153,10 @@ TEST(Derivatives, ResultsAreRoundedToTheirType) {
 
 TEST(Derivatives, NaNPassesTheGradientOn) {
   const Told told(
-      "'leaves': [{'name': 'a', 'value': {'shape': [2], 'values': ['nan', 1]}}, {'name': 'b', 'value': 0}],"
-      "'nodes': [{'name': 'm', 'op': 'maximum', 'inputs': ['a', 'b']}, {'name': 'r', 'op': 'relu', 'inputs': ['a']}],"
+      "'leaves': [{'name': 'a', 'value': {'shape': [2], 'values': ['nan', 1]}}, {'name': 'b', "
+      "'value': 0}],"
+      "'nodes': [{'name': 'm', 'op': 'maximum', 'inputs': ['a', 'b']}, {'name': 'r', 'op': 'relu', "
+      "'inputs': ['a']}],"
       "'program': [{'do': 'forward'},"
       "  {'do': 'grad', 'roots': [{'value': 'm', 'seed': [2, 3]}], 'inputs': ['a', 'b']},"
       "  {'do': 'grad', 'roots': [{'value': 'r', 'seed': [2, 3]}], 'inputs': ['a']}]");
@@ -141,12 +164,13 @@ TEST(Derivatives, NaNPassesTheGradientOn) {
   EXPECT_THAT(told.numbers("grad", 1), ElementsAre(2, 3));
 }
 
-// ---- Finite differences -----------------------------------------------------------------------------------
+// ---- Finite differences
+// -----------------------------------------------------------------------------------
 
 struct Sample {
   std::string name;
-  std::string node;                        // makes 'y' from 'a' and perhaps 'b'
-  std::string shape_a, shape_b;            // JSON
+  std::string node;              // makes 'y' from 'a' and perhaps 'b'
+  std::string shape_a, shape_b;  // JSON
   std::vector<double> a, b;
 };
 
@@ -163,9 +187,12 @@ std::string tensor(const std::string& shape, const std::vector<double>& values) 
 // The scenario of L = sum(sin(y)) with its gradients, so that what flows back is uneven.
 Told run(const Sample& sample, const std::vector<double>& a, const std::vector<double>& b) {
   return Told(
-      "'leaves': [{'name': 'a', 'value': " + tensor(sample.shape_a, a) + "}, {'name': 'b', 'value': " +
-      tensor(sample.shape_b, b) + "}],"
-      "'nodes': [{'name': 'y', " + sample.node + "}, {'name': 's', 'op': 'sin', 'inputs': ['y']},"
+      "'leaves': [{'name': 'a', 'value': " + tensor(sample.shape_a, a) +
+      "}, {'name': 'b', 'value': " + tensor(sample.shape_b, b) +
+      "}],"
+      "'nodes': [{'name': 'y', " +
+      sample.node +
+      "}, {'name': 's', 'op': 'sin', 'inputs': ['y']},"
       "          {'name': 'l', 'op': 'sum', 'inputs': ['s']}],"
       "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'l', 'seed': 1}]},"
       "            {'do': 'read', 'values': ['l'], 'grads': ['a', 'b']}]");
@@ -185,7 +212,8 @@ void check_against_differences(const Sample& sample) {
                                  : sample.a.size() + sample.b.size();
   for (std::size_t i = 0; i < inputs; ++i) {
     const double slope = (loss(i, step) - loss(i, -step)) / (2 * step);
-    EXPECT_NEAR(told.at(1 + i), slope, 1e-7 * std::max(1.0, std::abs(slope))) << sample.name << " at " << i;
+    EXPECT_NEAR(told.at(1 + i), slope, 1e-7 * std::max(1.0, std::abs(slope)))
+        << sample.name << " at " << i;
   }
 }
 
@@ -194,36 +222,68 @@ TEST(Derivatives, EveryOperationMatchesFiniteDifferences) {
   const std::vector<double> positive{0.3, 1.2, 2.5, 0.7, 1.9, 0.4};
   const std::string two_three = "[2, 3]";
   const auto one = [&](std::string op, std::string attributes = "", std::vector<double> a = {}) {
-    return Sample{op, "'op': '" + op + "', 'inputs': ['a']" + attributes, two_three, "[]",
-                  a.empty() ? std::vector<double>{0.3, -1.2, 2.5, 0.7, 1.9, -0.4} : a, {1.5}};
+    return Sample{op,
+                  "'op': '" + op + "', 'inputs': ['a']" + attributes,
+                  two_three,
+                  "[]",
+                  a.empty() ? std::vector<double>{0.3, -1.2, 2.5, 0.7, 1.9, -0.4} : a,
+                  {1.5}};
   };
   const auto two = [&](std::string op, std::string shape, std::vector<double> b) {
     return Sample{op, "'op': '" + op + "', 'inputs': ['a', 'b']", two_three, shape, six, b};
   };
   const std::vector<Sample> samples{
-      two("add", "[3]", {1.5, 0.2, -0.8}), two("sub", "[2, 1]", {1.5, 0.2}), two("mul", "[]", {1.5}),
-      two("div", "[3]", {1.5, 0.6, -0.8}), two("maximum", "[3]", {0.1, 0.2, 3.0}),
-      two("minimum", "[1, 3]", {0.1, 0.2, 3.0}), two("mm", "[3, 2]", six), two("mul", two_three, positive),
-      one("neg"), one("scale", ", 'factor': -2.5"), one("power", ", 'exponent': 3"),
-      one("power", ", 'exponent': -0.5", positive), one("clamp", ", 'min': -1, 'max': 2"),
-      one("clamp", ", 'min': 0.5"), one("sum", ", 'dims': [0]"),
-      one("sum", ", 'dims': [1], 'keepdim': true"), one("sum"), one("mean", ", 'dims': [1]"), one("mean"),
-      one("view", ", 'shape': [3, 2]"), one("expand", ", 'shape': [4, 2, 3]"),
-      one("transpose", ", 'dim0': 0, 'dim1': 1"), one("select", ", 'dim': 1, 'index': 2"),
-      one("slice", ", 'dim': 1, 'start': 0, 'end': 3, 'step': 2"), one("clone"), one("exp"),
-      one("log", "", positive), one("sin"), one("cos"), one("tanh"), one("sigmoid"), one("relu"),
+      two("add", "[3]", {1.5, 0.2, -0.8}),
+      two("sub", "[2, 1]", {1.5, 0.2}),
+      two("mul", "[]", {1.5}),
+      two("div", "[3]", {1.5, 0.6, -0.8}),
+      two("maximum", "[3]", {0.1, 0.2, 3.0}),
+      two("minimum", "[1, 3]", {0.1, 0.2, 3.0}),
+      two("mm", "[3, 2]", six),
+      two("mul", two_three, positive),
+      one("neg"),
+      one("scale", ", 'factor': -2.5"),
+      one("power", ", 'exponent': 3"),
+      one("power", ", 'exponent': -0.5", positive),
+      one("clamp", ", 'min': -1, 'max': 2"),
+      one("clamp", ", 'min': 0.5"),
+      one("sum", ", 'dims': [0]"),
+      one("sum", ", 'dims': [1], 'keepdim': true"),
+      one("sum"),
+      one("mean", ", 'dims': [1]"),
+      one("mean"),
+      one("view", ", 'shape': [3, 2]"),
+      one("expand", ", 'shape': [4, 2, 3]"),
+      one("transpose", ", 'dim0': 0, 'dim1': 1"),
+      one("select", ", 'dim': 1, 'index': 2"),
+      one("slice", ", 'dim': 1, 'start': 0, 'end': 3, 'step': 2"),
+      one("clone"),
+      one("exp"),
+      one("log", "", positive),
+      one("sin"),
+      one("cos"),
+      one("tanh"),
+      one("sigmoid"),
+      one("relu"),
       one("sqrt", "", positive),
-      Sample{"cat", "'op': 'cat', 'inputs': ['a', 'b', 'a'], 'dim': 1", two_three, "[2, 1]", six, {1.5, 0.2}},
+      Sample{"cat",
+             "'op': 'cat', 'inputs': ['a', 'b', 'a'], 'dim': 1",
+             two_three,
+             "[2, 1]",
+             six,
+             {1.5, 0.2}},
   };
   for (const Sample& sample : samples) check_against_differences(sample);
 }
 
 TEST(Derivatives, WhereTakesTheGradientOfTheChosenOne) {
   const Told told(
-      "'leaves': [{'name': 'c', 'value': {'type': 'boolean', 'shape': [3], 'values': [1, 0, 1]}, 'requires_grad': false},"
+      "'leaves': [{'name': 'c', 'value': {'type': 'boolean', 'shape': [3], 'values': [1, 0, 1]}, "
+      "'requires_grad': false},"
       "           {'name': 'a', 'value': [1, 2, 3]}, {'name': 'b', 'value': 9}],"
       "'nodes': [{'name': 'y', 'op': 'where', 'inputs': ['c', 'a', 'b']}],"
-      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': [4, 5, 6]}]},"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': [4, 5, "
+      "6]}]},"
       "            {'do': 'read', 'values': ['y'], 'grads': ['a', 'b']}]");
   EXPECT_THAT(told.numbers("read"), ElementsAre(1, 9, 3, 4, 0, 6, 5));
 }
@@ -231,7 +291,8 @@ TEST(Derivatives, WhereTakesTheGradientOfTheChosenOne) {
 TEST(Derivatives, CornersShareOrPassAsStated) {
   const Told told(
       "'leaves': [{'name': 'a', 'value': [0, 2, 3]}, {'name': 'b', 'value': [0, 2, 1]}],"
-      "'nodes': [{'name': 'm', 'op': 'maximum', 'inputs': ['a', 'b']}, {'name': 'r', 'op': 'relu', 'inputs': ['a']},"
+      "'nodes': [{'name': 'm', 'op': 'maximum', 'inputs': ['a', 'b']}, {'name': 'r', 'op': 'relu', "
+      "'inputs': ['a']},"
       "          {'name': 'c', 'op': 'clamp', 'inputs': ['a'], 'min': 0, 'max': 2}],"
       "'program': [{'do': 'forward'},"
       "  {'do': 'grad', 'roots': [{'value': 'm', 'seed': [2, 2, 2]}], 'inputs': ['a', 'b']},"

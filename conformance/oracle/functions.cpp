@@ -24,12 +24,13 @@ Tensor* fit(Graph& graph, Tensor* gradient, const Tensor& operand) {
   return cast(graph, sum_to(graph, gradient, operand.shape), operand.type);
 }
 
-// ---- Linear building blocks that the vocabulary does not have -----------------------------------------
+// ---- Linear building blocks that the vocabulary does not have
+// -----------------------------------------
 
 Tensor* conjugate(Graph& graph, Tensor* a) {
   if (!is_complex(a->type)) return a;
-  Tensor* out = graph.make(elementwise(elements_of(*a), [](Number v) { return std::conj(v); }),
-                           a->device);
+  Tensor* out =
+      graph.make(elementwise(elements_of(*a), [](Number v) { return std::conj(v); }), a->device);
   graph.record({a}, {out}, [](Graph& g, GraphNode&, const Gradients& d) {
     return Gradients{conjugate(g, d[0])};
   });
@@ -52,8 +53,8 @@ Tensor* weigh(Graph& graph, Tensor* a, const std::shared_ptr<const Array>& weigh
 
 // a / divisor, rounded once.
 Tensor* divide_by(Graph& graph, Tensor* a, double divisor) {
-  Tensor* out = graph.make(elementwise(elements_of(*a), [&](Number v) { return v / divisor; }),
-                           a->device);
+  Tensor* out =
+      graph.make(elementwise(elements_of(*a), [&](Number v) { return v / divisor; }), a->device);
   graph.record({a}, {out}, [divisor](Graph& g, GraphNode&, const Gradients& d) {
     return Gradients{divide_by(g, d[0], divisor)};
   });
@@ -91,12 +92,12 @@ Tensor* binary(Graph& graph, Tensor* a, Tensor* b, Function function) {
   Array right = elements_of(*b);
   const ScalarType type = promote(left, right);
   const Shape shape = broadcast_shape(a->shape, b->shape);
-  return graph.make(
-      elementwise(type, broadcast(left, shape), broadcast(right, shape), function),
-      common_device(*a, *b));
+  return graph.make(elementwise(type, broadcast(left, shape), broadcast(right, shape), function),
+                    common_device(*a, *b));
 }
 
-// ---- Functions of one argument ------------------------------------------------------------------------
+// ---- Functions of one argument
+// ------------------------------------------------------------------------
 
 using Derivative = Tensor* (*)(Graph&, Tensor* saved);
 
@@ -107,8 +108,8 @@ Tensor* holomorphic(Graph& graph, Tensor* a, Function function, bool saves_outpu
   need_dense(*a, "a function");
   Tensor* out = graph.make(elementwise(elements_of(*a), function), a->device);
   Tensor* saved = saves_output ? out : a;
-  GraphNode* node = graph.record(
-      {a}, {out}, [saved, derivative](Graph& g, GraphNode& n, const Gradients& d) {
+  GraphNode* node =
+      graph.record({a}, {out}, [saved, derivative](Graph& g, GraphNode& n, const Gradients& d) {
         return Gradients{mul(g, d[0], conjugate(g, derivative(g, n.unpacked(saved))))};
       });
   if (node) graph.save(*node, saved);
@@ -188,12 +189,12 @@ Tensor* power(Graph& graph, Tensor* a, double exponent) {
       *a, [=](Number v) -> Number { return std::pow(v, exponent); },
       [=](double v) { return std::pow(v, exponent); });
   Tensor* out = graph.make(elementwise(elements_of(*a), raise), a->device);
-  GraphNode* node = graph.record({a}, {out}, [a, exponent](Graph& g, GraphNode& n,
-                                                           const Gradients& d) {
-    if (exponent == 0) return Gradients{zeros(g, n.slots[0])};
-    Tensor* slope = scale(g, power(g, n.unpacked(a), exponent - 1), exponent);
-    return Gradients{mul(g, d[0], conjugate(g, slope))};
-  });
+  GraphNode* node =
+      graph.record({a}, {out}, [a, exponent](Graph& g, GraphNode& n, const Gradients& d) {
+        if (exponent == 0) return Gradients{zeros(g, n.slots[0])};
+        Tensor* slope = scale(g, power(g, n.unpacked(a), exponent - 1), exponent);
+        return Gradients{mul(g, d[0], conjugate(g, slope))};
+      });
   if (node) graph.save(*node, a);
   return out;
 }
@@ -209,10 +210,9 @@ Tensor* relu(Graph& graph, Tensor* a) {
   Tensor* out = graph.make(
       elementwise(elements_of(*a), [](Number v) { return v.real() > 0 || v != v ? v : Number(0); }),
       a->device);
-  GraphNode* node =
-      graph.record({a}, {out}, [positive](Graph& g, GraphNode&, const Gradients& d) {
-        return Gradients{weigh(g, d[0], positive)};
-      });
+  GraphNode* node = graph.record({a}, {out}, [positive](Graph& g, GraphNode&, const Gradients& d) {
+    return Gradients{weigh(g, d[0], positive)};
+  });
   if (node) graph.save(*node, out);
   return out;
 }
@@ -233,7 +233,8 @@ Tensor* clamp(Graph& graph, Tensor* a, double low, double high) {
   return out;
 }
 
-// ---- Functions of two ---------------------------------------------------------------------------------
+// ---- Functions of two
+// ---------------------------------------------------------------------------------
 
 Tensor* sub(Graph& graph, Tensor* a, Tensor* b) {
   need_dense(*a, "sub");
@@ -264,8 +265,8 @@ Tensor* div(Graph& graph, Tensor* a, Tensor* b) {
   return out;
 }
 
-// How much of the gradient goes to an operand: all where it is taken, half where both are equal. A NaN is
-// taken from wherever it comes, so both operands have all of the gradient there.
+// How much of the gradient goes to an operand: all where it is taken, half where both are equal. A
+// NaN is taken from wherever it comes, so both operands have all of the gradient there.
 double share(double own, double other, bool largest) {
   if (own == other) return 0.5;
   return (largest ? own < other : own > other) ? 0 : 1;
@@ -300,8 +301,7 @@ Tensor* where(Graph& graph, Tensor* condition, Tensor* a, Tensor* b) {
   chosen->type = ScalarType::float64;
   const auto others = std::make_shared<Array>(
       elementwise(*chosen, [](Number v) { return Number(v.real() == 0 ? 1 : 0); }));
-  const Shape shape =
-      broadcast_shape(condition->shape, broadcast_shape(a->shape, b->shape));
+  const Shape shape = broadcast_shape(condition->shape, broadcast_shape(a->shape, b->shape));
   Array left = elements_of(*a);
   Array right = elements_of(*b);
   const ScalarType type = promote(left, right);
@@ -309,14 +309,14 @@ Tensor* where(Graph& graph, Tensor* condition, Tensor* a, Tensor* b) {
   right = broadcast(right, shape);
   const Array choice = broadcast(*chosen, shape);
   for (std::size_t i = 0; i < left.values.size(); ++i) {
-    left.values[i] = round_to(type, choice.values[i].real() != 0 ? left.values[i] : right.values[i]);
+    left.values[i] =
+        round_to(type, choice.values[i].real() != 0 ? left.values[i] : right.values[i]);
   }
   left.type = type;
   Tensor* out = graph.make(std::move(left), common_device(*a, *b));
   GraphNode* node = graph.record(
       {condition, a, b}, {out}, [a, b, chosen, others](Graph& g, GraphNode& n, const Gradients& d) {
-        return Gradients{nullptr,
-                         n.edges[1].node ? fit(g, weigh(g, d[0], chosen), *a) : nullptr,
+        return Gradients{nullptr, n.edges[1].node ? fit(g, weigh(g, d[0], chosen), *a) : nullptr,
                          n.edges[2].node ? fit(g, weigh(g, d[0], others), *b) : nullptr};
       });
   if (node) graph.save(*node, condition);
@@ -330,8 +330,7 @@ Tensor* transposed(Graph& graph, Tensor* a) {
 Tensor* matrix_product(Graph& graph, Tensor* a, Tensor* b) {
   need_dense(*a, "mm");
   need_dense(*b, "mm");
-  Tensor* out =
-      graph.make(matrix_product(elements_of(*a), elements_of(*b)), common_device(*a, *b));
+  Tensor* out = graph.make(matrix_product(elements_of(*a), elements_of(*b)), common_device(*a, *b));
   GraphNode* node = graph.record({a, b}, {out}, [a, b](Graph& g, GraphNode& n, const Gradients& d) {
     Gradients result(2, nullptr);
     if (n.edges[0].node) {
@@ -349,7 +348,8 @@ Tensor* matrix_product(Graph& graph, Tensor* a, Tensor* b) {
 
 }  // namespace
 
-// ---- Arithmetic -----------------------------------------------------------------------------------------
+// ---- Arithmetic
+// -----------------------------------------------------------------------------------------
 
 Tensor* add(Graph& graph, Tensor* a, Tensor* b) {
   Tensor* out = binary(graph, a, b, [](Number x, Number y) { return x + y; });
@@ -366,8 +366,9 @@ Tensor* mul(Graph& graph, Tensor* a, Tensor* b) {
   need_dense(*b, "mul");
   Tensor* out = binary(graph, a, b, times);
   GraphNode* node = graph.record({a, b}, {out}, [a, b](Graph& g, GraphNode& n, const Gradients& d) {
-    return Gradients{n.edges[0].node ? fit(g, mul(g, d[0], conjugate(g, n.unpacked(b))), *a) : nullptr,
-                     n.edges[1].node ? fit(g, mul(g, d[0], conjugate(g, n.unpacked(a))), *b) : nullptr};
+    return Gradients{
+        n.edges[0].node ? fit(g, mul(g, d[0], conjugate(g, n.unpacked(b))), *a) : nullptr,
+        n.edges[1].node ? fit(g, mul(g, d[0], conjugate(g, n.unpacked(a))), *b) : nullptr};
   });
   if (node && node->edges[0].node) graph.save(*node, b);
   if (node && node->edges[1].node) graph.save(*node, a);
@@ -384,7 +385,8 @@ Tensor* scale(Graph& graph, Tensor* a, double factor) {
   return out;
 }
 
-// ---- Copies and conversions -----------------------------------------------------------------------------
+// ---- Copies and conversions
+// -----------------------------------------------------------------------------
 
 Tensor* cast(Graph& graph, Tensor* a, ScalarType type) {
   if (a->type == type) return a;
@@ -428,11 +430,13 @@ Tensor* to_device(Graph& graph, Tensor* a, Device device) {
 }
 
 Tensor* zeros(Graph& graph, const Slot& like) {
-  return graph.make(Array{like.type, like.shape, Numbers(static_cast<std::size_t>(count(like.shape)))},
-                    like.device);
+  return graph.make(
+      Array{like.type, like.shape, Numbers(static_cast<std::size_t>(count(like.shape)))},
+      like.device);
 }
 
-// ---- Rearrangements ---------------------------------------------------------------------------------------
+// ---- Rearrangements
+// ---------------------------------------------------------------------------------------
 
 Tensor* take(Graph& graph, Tensor* a, const Map& map, const Shape& shape) {
   need_dense(*a, "a change of shape");
@@ -479,11 +483,14 @@ Map positions_in(const Tensor& base, const Tensor& view) {
 
 namespace {
 
-Map identity_map(const Shape& shape) { return broadcast_map(shape, shape); }
+Map identity_map(const Shape& shape) {
+  return broadcast_map(shape, shape);
+}
 
 std::size_t dimension(std::int64_t dim, std::size_t rank) {
   if (dim < 0) dim += static_cast<std::int64_t>(rank);
-  if (dim < 0 || dim >= static_cast<std::int64_t>(rank)) throw CannotTell("a dimension out of range");
+  if (dim < 0 || dim >= static_cast<std::int64_t>(rank))
+    throw CannotTell("a dimension out of range");
   return static_cast<std::size_t>(dim);
 }
 
@@ -508,8 +515,12 @@ Tensor* view(Graph& graph, Tensor* a, const Map& map, const Shape& shape) {
   return out;
 }
 
-const IntegerList& list(const Attribute& attribute) { return std::get<IntegerList>(attribute); }
-std::int64_t integer(const Attribute& attribute) { return std::get<std::int64_t>(attribute); }
+const IntegerList& list(const Attribute& attribute) {
+  return std::get<IntegerList>(attribute);
+}
+std::int64_t integer(const Attribute& attribute) {
+  return std::get<std::int64_t>(attribute);
+}
 
 double number(const Attribute& attribute, double otherwise) {
   if (const auto* integer = std::get_if<std::int64_t>(&attribute)) {
@@ -577,7 +588,8 @@ Tensor* slice(Graph& graph, Tensor* a, std::int64_t dim, std::int64_t begin, std
   return view(graph, a, slice_map(a->shape, static_cast<std::int64_t>(d), begin, end, step), shape);
 }
 
-// One node with a slot for each part; a part without a gradient is zeros once another has one (B043).
+// One node with a slot for each part; a part without a gradient is zeros once another has one
+// (B043).
 Gradients unbind(Graph& graph, Tensor* a, std::int64_t dim) {
   const std::size_t d = dimension(dim, a->shape.size());
   if (graph.recording) graph.edge_of(*a);
@@ -620,13 +632,14 @@ Tensor* concatenate(Graph& graph, const Gradients& inputs, std::int64_t dim) {
     begin = end;
   }
   Tensor* result = graph.make(std::move(out), inputs[0]->device);
-  graph.record(inputs, {result}, [inputs, maps](Graph& g, GraphNode& n, const Gradients& gradients) {
-    Gradients parts(inputs.size(), nullptr);
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (n.edges[i].node) parts[i] = take(g, gradients[0], maps[i], inputs[i]->shape);
-    }
-    return parts;
-  });
+  graph.record(inputs, {result},
+               [inputs, maps](Graph& g, GraphNode& n, const Gradients& gradients) {
+                 Gradients parts(inputs.size(), nullptr);
+                 for (std::size_t i = 0; i < inputs.size(); ++i) {
+                   if (n.edges[i].node) parts[i] = take(g, gradients[0], maps[i], inputs[i]->shape);
+                 }
+                 return parts;
+               });
   return result;
 }
 
@@ -652,8 +665,7 @@ Tensor* reduce(Graph& graph, Tensor* a, const Attribute& dims, const Attribute& 
   if (!mean) divisor = 1;
   const Map map = reduction_map(a->shape, reduced);
   Array sum = scatter(elements_of(*a), *map, shape);
-  Tensor* out =
-      graph.make(elementwise(sum, [&](Number v) { return v / divisor; }), a->device);
+  Tensor* out = graph.make(elementwise(sum, [&](Number v) { return v / divisor; }), a->device);
   const Shape from = a->shape;
   graph.record({a}, {out}, [map, from, divisor](Graph& g, GraphNode&, const Gradients& d) {
     Tensor* spread = take(g, d[0], map, from);
@@ -673,7 +685,8 @@ Tensor* move_elsewhere(Graph& graph, Tensor* a, Device device) {
   return to_device(graph, a, device);
 }
 
-// ---- In place -----------------------------------------------------------------------------------------------
+// ---- In place
+// -----------------------------------------------------------------------------------------------
 
 void check_in_place(const Graph& graph, const Tensor& a) {
   const Tensor& owner = a.base ? *a.base : a;
@@ -689,7 +702,8 @@ void check_in_place(const Graph& graph, const Tensor& a) {
   }
 }
 
-// The base of a changed view has a new history: its own elements, with those of the view put over them.
+// The base of a changed view has a new history: its own elements, with those of the view put over
+// them.
 void rewrite_base(Graph& graph, Tensor& changed) {
   Tensor& base = changed.base ? *changed.base : changed;
   ++base.rewrites;
@@ -734,10 +748,9 @@ Tensor* store(Graph& graph, Tensor* a, Tensor* result) {
 // The derivative of e ** a in place refers to the changed tensor, which is its own output.
 Tensor* exponential_in_place(Graph& graph, Tensor* a) {
   Tensor* out = graph.make(
-      elementwise(elements_of(*a),
-                  on_type(
-                      *a, [](Number v) -> Number { return std::exp(v); },
-                      [](double v) { return std::exp(v); })),
+      elementwise(elements_of(*a), on_type(
+                                       *a, [](Number v) -> Number { return std::exp(v); },
+                                       [](double v) { return std::exp(v); })),
       a->device);
   GraphNode* node = graph.record({a}, {out}, [a](Graph& g, GraphNode& n, const Gradients& d) {
     return Gradients{mul(g, d[0], conjugate(g, n.unpacked(a)))};
@@ -752,8 +765,9 @@ Tensor* multiply_in_place(Graph& graph, Tensor* a, Tensor* b) {
   Tensor* out = binary(graph, a, b, times);
   GraphNode* node =
       graph.record({a, b}, {out}, [a, old, b](Graph& g, GraphNode& n, const Gradients& d) {
-        return Gradients{n.edges[0].node ? fit(g, mul(g, d[0], conjugate(g, n.unpacked(b))), *a) : nullptr,
-                         n.edges[1].node ? fit(g, mul(g, d[0], conjugate(g, n.unpacked(old))), *b) : nullptr};
+        return Gradients{
+            n.edges[0].node ? fit(g, mul(g, d[0], conjugate(g, n.unpacked(b))), *a) : nullptr,
+            n.edges[1].node ? fit(g, mul(g, d[0], conjugate(g, n.unpacked(old))), *b) : nullptr};
       });
   if (node && node->edges[0].node) graph.save(*node, b);
   if (node && node->edges[1].node) graph.save(*node, old);

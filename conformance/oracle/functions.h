@@ -1,10 +1,12 @@
 // Functions: the vocabulary of operations.h, each with its derivative beside it.
 //
-// Every function computes its result and, when the graph records, one node. Derivatives are written with
-// the same functions, so that under create_graph they are differentiable again, to any order (GRAPH2-1).
+// Every function computes its result and, when the graph records, one node. Derivatives are written
+// with the same functions, so that under create_graph they are differentiable again, to any order
+// (GRAPH2-1).
 //
-// Conventions. The gradient of a real loss by a complex z is dL/dRe z + i dL/dIm z, so a holomorphic
-// function passes back g * conj(f'(z)). At a corner: relu 0, clamp 1, maximum and minimum one half.
+// Conventions. The gradient of a real loss by a complex z is dL/dRe z + i dL/dIm z, so a
+// holomorphic function passes back g * conj(f'(z)). At a corner: relu 0, clamp 1, maximum and
+// minimum one half.
 #pragma once
 
 #include "conformance/oracle/graph.h"

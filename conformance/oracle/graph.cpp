@@ -94,9 +94,8 @@ void Graph::renew_history(Tensor& view) {
 }
 
 bool Graph::records(const Gradients& inputs) const {
-  return recording && std::any_of(inputs.begin(), inputs.end(), [](const Tensor* input) {
-           return input && tracked(*input);
-         });
+  return recording && std::any_of(inputs.begin(), inputs.end(),
+                                  [](const Tensor* input) { return input && tracked(*input); });
 }
 
 GraphNode* Graph::make_node(const Gradients& inputs, Backward backward) {
@@ -144,8 +143,7 @@ Array elements_of(const Tensor& tensor) {
 
 void write_elements(Tensor& tensor, const Numbers& values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t place =
-        tensor.elements ? static_cast<std::size_t>((*tensor.elements)[i]) : i;
+    const std::size_t place = tensor.elements ? static_cast<std::size_t>((*tensor.elements)[i]) : i;
     tensor.storage->values[place] = values[i];
   }
 }

@@ -1,7 +1,8 @@
 // Graph: the oracle's tensors and backward nodes, and the one way to record a node.
 //
-// Everything lives until the oracle is done: what a scenario drops or releases is only marked, so that
-// pointers are plain and no order of destruction matters. An undefined gradient is a null pointer.
+// Everything lives until the oracle is done: what a scenario drops or releases is only marked, so
+// that pointers are plain and no order of destruction matters. An undefined gradient is a null
+// pointer.
 #pragma once
 
 #include <functional>

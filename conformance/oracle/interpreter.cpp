@@ -1,5 +1,7 @@
 #include "conformance/oracle/interpreter.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
 
 #include "conformance/oracle/pass.h"
@@ -8,14 +10,17 @@ namespace gradcts::oracle {
 
 namespace {
 
-std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
+std::size_t at(std::int32_t id) {
+  return static_cast<std::size_t>(id);
+}
 
 // Sets something for a scope.
 template <typename Value>
 class Restore {
  public:
   explicit Restore(Value& place) : place_(place), old_(place) {}
-  Restore(Value& place, Value value) : place_(place), old_(std::exchange(place, std::move(value))) {}
+  Restore(Value& place, Value value)
+      : place_(place), old_(std::exchange(place, std::move(value))) {}
   Restore(const Restore&) = delete;
   Restore& operator=(const Restore&) = delete;
   ~Restore() { place_ = std::move(old_); }
@@ -26,7 +31,8 @@ class Restore {
 };
 
 constexpr std::int32_t default_nesting_limit = 60;
-// Room for so many changes of thread by nesting, before the numbers of two threads of a program meet.
+// Room for so many changes of thread by nesting, before the numbers of two threads of a program
+// meet.
 constexpr std::int32_t makers_per_thread = 100000;
 
 const char* clause_of(HookKind kind) {
@@ -81,10 +87,12 @@ Thrown error_of(ErrorCategory category, const char* clause,
   return thrown;
 }
 
-Interpreter::Interpreter(const Scenario& scenario, const Dialect& dialect, Expectation& expectation)
+Interpreter::Interpreter(const Scenario& scenario, const Dialect& dialect, Expectation& expectation,
+                         std::int32_t deepest)
     : scenario_(scenario),
       dialect_(dialect),
       expectation_(expectation),
+      deepest_(deepest),
       trace_(expectation),
       values_(scenario.values.size(), nullptr),
       leaves_(scenario.leaves.size(), nullptr),
@@ -104,7 +112,8 @@ void Interpreter::run() {
   trace_.settle();
 }
 
-// ---- Making things ----------------------------------------------------------------------------------------
+// ---- Making things
+// ----------------------------------------------------------------------------------------
 
 void Interpreter::make_leaf(std::int32_t index) {
   const Leaf& leaf = scenario_.leaves[at(index)];
@@ -125,10 +134,12 @@ void Interpreter::make_node(NodeId id) {
   for (ValueId input : node.inputs) {
     if (!value(input)) throw CannotTell("a forward of an undefined tensor");
     inputs.push_back(value(input));
+    note_access(Access::Kind::read, value(input)->storage);
   }
   if (!modes_.recording_known) {
     const Restore recording(graph_.recording, true);
-    if (graph_.records(inputs)) throw CannotTell("a forward in a callback that may or may not record");
+    if (graph_.records(inputs))
+      throw CannotTell("a forward in a callback that may or may not record");
   }
   const std::int32_t making = makings_[at(id)]++;
   const std::int64_t start = graph_.tick();
@@ -151,10 +162,10 @@ void Interpreter::make_node(NodeId id) {
 // The forward of a custom node is not recorded: the node stands for all of it.
 Gradients Interpreter::make_custom(NodeId id, const Node& node, const Gradients& inputs) {
   const Gradients outputs = custom_forward(node, inputs);
-  GraphNode* made = graph_.record(
-      inputs, outputs, [this, id](Graph&, GraphNode& running, const Gradients& slots) {
-        return run_custom(id, running, slots);
-      });
+  GraphNode* made = graph_.record(inputs, outputs,
+                                  [this, id](Graph&, GraphNode& running, const Gradients& slots) {
+                                    return run_custom(id, running, slots);
+                                  });
   if (made) {
     made->scripted = true;
     made->materialises = node.custom->materialise;
@@ -173,8 +184,7 @@ Gradients Interpreter::custom_forward(const Node& node, const Gradients& inputs)
     const bool given = std::find(inputs.begin(), inputs.end(), output) != inputs.end() ||
                        std::find(outputs.begin(), outputs.end(), output) != outputs.end();
     if (given) {
-      const bool same_handle =
-          !forward.empty() && forward[i].kind == Expression::Kind::pass;
+      const bool same_handle = !forward.empty() && forward[i].kind == Expression::Kind::pass;
       output = same_handle ? graph_.alias(*output) : clone(graph_, output);
     }
     outputs.push_back(output);
@@ -221,7 +231,8 @@ void Interpreter::refuse_second_derivative(GraphNode& node, const Gradients& slo
   }
 }
 
-// ---- Hooks --------------------------------------------------------------------------------------------------
+// ---- Hooks
+// --------------------------------------------------------------------------------------------------
 
 void Interpreter::add_hooks_at_creation(NodeId node, const std::vector<ValueId>& made) {
   for (std::size_t i = 0; i < scenario_.hooks.size(); ++i) {
@@ -265,7 +276,8 @@ void Interpreter::add_hook(HookId id) {
     case HookKind::tensor:
       return add_to(tensor_hooks_of(tensor), id);
     case HookKind::retain_grad:
-      if (!tensor || !Graph::tracked(*tensor)) throw Refused{ErrorCategory::invalid_argument, nullptr};
+      if (!tensor || !Graph::tracked(*tensor))
+        throw Refused{ErrorCategory::invalid_argument, nullptr};
       tensor->retains_grad = tensor->origin.node != nullptr;
       return;
     case HookKind::node_pre:
@@ -273,7 +285,8 @@ void Interpreter::add_hook(HookId id) {
     case HookKind::node_post:
       return add_to(node_of(hook.node).make_hooks().post, id);
     case HookKind::post_accumulate:
-      if (!tensor || !tensor->requires_grad) throw Refused{ErrorCategory::invalid_argument, "HOOK-1"};
+      if (!tensor || !tensor->requires_grad)
+        throw Refused{ErrorCategory::invalid_argument, "HOOK-1"};
       return add_to(graph_.accumulator_of(*tensor)->make_hooks().post_accumulate, id);
     case HookKind::multi:
       return add_multi_hook(id);
@@ -362,7 +375,8 @@ void Interpreter::unpack_saved(GraphNode& node) {
   }
 }
 
-// ---- Scripts and expressions ----------------------------------------------------------------------------
+// ---- Scripts and expressions
+// ----------------------------------------------------------------------------
 
 void Interpreter::run_script(const Steps& steps, const Frame& frame) {
   if (steps.empty()) return;
@@ -429,7 +443,8 @@ Tensor* Interpreter::evaluate(const Expression& expression, const Frame& frame) 
   return result;
 }
 
-// ---- Steps ----------------------------------------------------------------------------------------------------
+// ---- Steps
+// ----------------------------------------------------------------------------------------------------
 
 void Interpreter::run_steps(const Steps& steps, Errors errors) {
   for (const Step& step : steps) run_step(step, errors);
@@ -460,7 +475,8 @@ void Interpreter::run_step(const Step& step, Errors errors) {
   if (thrown && !ends_here) throw std::move(*thrown);
 }
 
-// With a bound, the values of the scenario's author are the truth: the oracle's own are rounded too.
+// With a bound, the values of the scenario's author are the truth: the oracle's own are rounded
+// too.
 void Interpreter::finish(const Step& step, ExpectedStep& expected) {
   expected.result.values = std::move(result_.values);
   expected.value_known = std::move(result_.known);
@@ -508,6 +524,9 @@ Gradients Interpreter::run_pass(const PassStep& step, StepId id) {
     const std::int32_t event = trace_.other(EventKind::pass_end, id, "REENT-1", "CB-1");
     trace_.cursor = {{event, order}};
   };
+  if (static_cast<std::int32_t>(passes_.size()) >= deepest_) {
+    throw CannotTell("passes nested without end");
+  }
   Gradients results;
   try {
     if (in_child_ && has_engine_threads_) throw error_of(ErrorCategory::forked, "FORK-1");
@@ -542,7 +561,8 @@ void Interpreter::perform(const PassStep& step, const Step& whole, Errors errors
   }
 }
 
-// A device's thread starts with the first pass that needs it; or all of them with the first pass (DEV-2).
+// A device's thread starts with the first pass that needs it; or all of them with the first pass
+// (DEV-2).
 void Interpreter::note_engine_threads(const PassStep& step) {
   if (follows("DEV-2", "all-devices")) has_engine_threads_ = true;
   for (const Root& root : step.roots) {
@@ -576,6 +596,7 @@ void Interpreter::perform(const SetGradStep& step, const Step&, Errors) {
   Tensor* leaf = value(step.leaf);
   leaf->grad = step.grad ? graph_.make(*step.grad) : nullptr;
   leaf->grad_unknown = false;
+  note_access(Access::Kind::set_grad, leaf);
   if (leaf->grad && (leaf->grad->shape != leaf->shape || leaf->grad->type != leaf->type)) {
     throw CannotTell("a preset gradient of another kind than its leaf");
   }
@@ -587,10 +608,14 @@ void Interpreter::report(Tensor* tensor, bool known) {
 }
 
 void Interpreter::perform(const ReadStep& step, const Step&, Errors) {
-  for (ValueId id : step.values) report(value(id));
+  for (ValueId id : step.values) {
+    if (value(id)) note_access(Access::Kind::read, value(id)->storage);
+    report(value(id));
+  }
   for (ValueId id : step.grads) {
-    const Tensor* tensor = value(id);
+    Tensor* tensor = value(id);
     if (!tensor) throw CannotTell("the gradient of an undefined tensor");
+    note_access(Access::Kind::read_grad, tensor);
     report(tensor->grad, !tensor->grad_unknown);
   }
 }
@@ -617,6 +642,7 @@ void Interpreter::perform(const ChangeStep& step, const Step&, Errors) {
         return Number(step.number);
     }
   });
+  note_access(Access::Kind::change, tensor->storage);
   write_elements(*tensor, changed.values);
   ++tensor->version->number;
 }
@@ -686,6 +712,8 @@ void Interpreter::perform(const TryStep& step, const Step&, Errors) {
 // Each thread starts with fresh thread-local state, and all are joined.
 void Interpreter::perform(const ParallelStep& step, const Step&, Errors errors) {
   const Cursor start = trace_.cursor;
+  const std::size_t first_access = accesses_.size();
+  const Restore parallel(parallel_, parallel_ + 1);
   Cursor end;
   std::optional<Thrown> first;
   for (const ParallelStep::Thread& thread : step.threads) {
@@ -706,7 +734,40 @@ void Interpreter::perform(const ParallelStep& step, const Step&, Errors errors) 
     join(end, trace_.cursor);
   }
   trace_.cursor = end.empty() ? start : end;
+  settle_races(first_access);
   if (first) throw std::move(*first);
+}
+
+// The order of the threads is free, apart from barriers and locks, which are not followed here.
+// Sums do not depend on it; what does is not known, or cannot be told.
+void Interpreter::settle_races(std::size_t first) {
+  using Kind = Access::Kind;
+  struct Writers {
+    std::int32_t thread = -1;
+    bool several = false;
+  };
+  absl::flat_hash_map<void*, Writers> writers;
+  for (std::size_t i = first; i < accesses_.size(); ++i) {
+    const Access& access = accesses_[i];
+    if (access.kind == Kind::read || access.kind == Kind::read_grad) continue;
+    Writers& known = writers[access.what];
+    known.several |= known.thread != -1 && known.thread != access.thread;
+    known.thread = access.thread;
+  }
+  for (std::size_t i = first; i < accesses_.size(); ++i) {
+    const Access& access = accesses_[i];
+    const auto found = writers.find(access.what);
+    if (found == writers.end()) continue;
+    if (!found->second.several && found->second.thread == access.thread) continue;
+    if (access.kind == Kind::read_grad) {
+      auto& known = expectation_.steps[at(access.step)].value_known;
+      if (access.value < known.size()) known[access.value] = false;
+    } else if (access.kind == Kind::set_grad) {
+      static_cast<Tensor*>(access.what)->grad_unknown = true;
+    } else if (access.kind != Kind::add_to_grad) {
+      throw CannotTell("a tensor that one thread changes and another uses");
+    }
+  }
 }
 
 void Interpreter::perform(const RepeatStep& step, const Step&, Errors errors) {
@@ -756,9 +817,8 @@ std::optional<std::int64_t> Interpreter::observed(const ObserveStep& step) {
       if (!pass) return std::nullopt;
       return static_cast<std::int64_t>(passes_.size()) - 1;
     case What::checkpoint_valid:
-      return std::all_of(passes_.begin(), passes_.end(), [](const Running& running) {
-        return running.pass->is_plain_backward();
-      });
+      return std::all_of(passes_.begin(), passes_.end(),
+                         [](const Running& running) { return running.pass->is_plain_backward(); });
     case What::inside_pass:
       return pass != nullptr;
     case What::needed:
@@ -784,7 +844,8 @@ void Interpreter::perform(const EngineStep& step, const Step&, Errors) {
   if (step.what == EngineStep::What::stop) stopped_ = true;
 }
 
-// ---- Fork -------------------------------------------------------------------------------------------------------
+// ---- Fork
+// -------------------------------------------------------------------------------------------------------
 
 void Interpreter::perform(const ForkStep& step, const Step& whole, Errors) {
   const std::int32_t occurrence = forks_seen_[at(whole.id)]++;
@@ -799,7 +860,7 @@ void Interpreter::perform(const ForkStep& step, const Step& whole, Errors) {
 // The child is this program up to the fork, then the fork's steps; only their results are seen.
 void Interpreter::run_child(StepId fork, std::int32_t occurrence) {
   Expectation childs;
-  Interpreter child(scenario_, dialect_, childs);
+  Interpreter child(scenario_, dialect_, childs, deepest_);
   child.fork_ = fork;
   child.forks_to_skip_ = occurrence;
   try {
@@ -814,7 +875,8 @@ void Interpreter::run_child(StepId fork, std::int32_t occurrence) {
   }
 }
 
-// ---- The end ------------------------------------------------------------------------------------------------------
+// ---- The end
+// ------------------------------------------------------------------------------------------------------
 
 void Interpreter::report_leaf_grads() {
   for (std::size_t i = 0; i < leaves_.size(); ++i) {

@@ -1,9 +1,9 @@
 // Interpreter: what the steps of a scenario mean, one after the other.
 //
-// Threads of a `parallel` step are run one after the other, in the order in which they are written; what
-// they share must not depend on their order, or the scenario does not say what is right. In the program an
-// error of a step stands in its result and the program goes on; in a script, and inside `try`, it ends the
-// steps around it and travels on.
+// Threads of a `parallel` step are run one after the other, in the order in which they are written;
+// what they share must not depend on their order, or the scenario does not say what is right. In
+// the program an error of a step stands in its result and the program goes on; in a script, and
+// inside `try`, it ends the steps around it and travels on.
 #pragma once
 
 #include <string>
@@ -43,13 +43,15 @@ struct Modes {
 // What a running script was given.
 struct Frame {
   const Gradients* slots = nullptr;
-  const GraphNode* node = nullptr;       // a running custom node
+  const GraphNode* node = nullptr;  // a running custom node
   const CustomNode* custom = nullptr;
 };
 
 class Interpreter {
  public:
-  Interpreter(const Scenario& scenario, const Dialect& dialect, Expectation& expectation);
+  // Passes that nest deeper than `deepest` are taken to nest without end.
+  Interpreter(const Scenario& scenario, const Dialect& dialect, Expectation& expectation,
+              std::int32_t deepest);
   void run();
 
   // ---- For a pass
@@ -78,13 +80,32 @@ class Interpreter {
   // What happened so far, so that a pass can say later that a part of it is uncertain.
   std::int32_t step_count() const { return static_cast<std::int32_t>(expectation_.steps.size()); }
   std::int32_t touched_count() const { return static_cast<std::int32_t>(touched_.size()); }
-  void touch(Tensor* tensor) { touched_.push_back(tensor); }
+  void touch(Tensor* tensor) {
+    touched_.push_back(tensor);
+    note_access(Access::Kind::add_to_grad, tensor);
+  }
   void make_uncertain(std::int32_t first_step, std::int32_t last_step, std::int32_t first_touched,
                       std::int32_t last_touched);
 
  private:
   class Inside;
   enum class Errors : std::uint8_t { stand, travel };
+
+  // What the threads of a `parallel` step did to what they may share.
+  struct Access {
+    enum class Kind : std::uint8_t { read_grad, add_to_grad, set_grad, read, change };
+    Kind kind;
+    void* what;  // for a `.grad` the tensor, for elements the storage
+    std::int32_t thread;
+    std::int32_t step;  // read_grad: the result, and which of its values
+    std::size_t value;
+  };
+  void note_access(Access::Kind kind, void* what) {
+    if (parallel_ > 0) {
+      accesses_.push_back({kind, what, thread_, step_count(), result_.values.size()});
+    }
+  }
+  void settle_races(std::size_t first);
 
   // ---- Making things
   void make_leaf(std::int32_t index);
@@ -158,17 +179,20 @@ class Interpreter {
   const Scenario& scenario_;
   const Dialect& dialect_;
   Expectation& expectation_;
+  const std::int32_t deepest_;
   Graph graph_;
   Trace trace_;
   std::vector<Tensor*> values_;
-  std::vector<Tensor*> leaves_;                       // by leaf, also when dropped
-  std::vector<bool> dropped_;                         // by leaf
-  std::vector<GraphNode*> nodes_;                     // by NodeId: the newest making
-  std::vector<std::int32_t> makings_;                 // by NodeId
+  std::vector<Tensor*> leaves_;                          // by leaf, also when dropped
+  std::vector<bool> dropped_;                            // by leaf
+  std::vector<GraphNode*> nodes_;                        // by NodeId: the newest making
+  std::vector<std::int32_t> makings_;                    // by NodeId
   std::vector<std::vector<Registrations*>> hook_lists_;  // by HookId: where it is registered
   std::vector<std::vector<Edge>> multi_targets_;         // by HookId
   std::vector<Tensor*> touched_;                         // whose `.grad` changed, in order
-  std::vector<std::int32_t> forks_seen_;                 // by StepId
+  std::vector<Access> accesses_;
+  std::int32_t parallel_ = 0;             // how many `parallel` steps are running
+  std::vector<std::int32_t> forks_seen_;  // by StepId
   bool stopped_ = false;
 
   // ---- The running thread of the program

@@ -1,13 +1,33 @@
 #include "conformance/oracle/oracle.h"
 
+#include <pthread.h>
+
+#include <algorithm>
+
 #include "conformance/oracle/interpreter.h"
 
 namespace gradcts {
 
-Expectation expect(const Scenario& scenario, const Dialect& dialect) {
+namespace {
+
+// A nested pass nests the oracle's own calls. So many levels fit on an ordinary stack; scenarios
+// that can nest deeper are given a stack of their own.
+constexpr std::int32_t ordinary_depth = 400;
+constexpr std::int32_t deep_depth = 20000;
+constexpr std::size_t deep_stack_bytes = std::size_t{1}
+                                         << 30;  // reserved, and used as far as needed
+
+struct Work {
+  const Scenario& scenario;
+  const Dialect& dialect;
   Expectation expectation;
+  std::int32_t deepest = ordinary_depth;
+};
+
+void tell(Work& work) {
+  Expectation& expectation = work.expectation;
   try {
-    oracle::Interpreter(scenario, dialect, expectation).run();
+    oracle::Interpreter(work.scenario, work.dialect, expectation, work.deepest).run();
   } catch (const oracle::CannotTell& reason) {
     expectation.cannot_tell = reason.what();
   } catch (const oracle::Refused&) {
@@ -15,7 +35,48 @@ Expectation expect(const Scenario& scenario, const Dialect& dialect) {
   } catch (const oracle::Thrown&) {
     expectation.cannot_tell = "an error outside of all steps";
   }
-  return expectation;
+}
+
+bool tell_on_deep_stack(Work& work) {
+  work.deepest = deep_depth;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, deep_stack_bytes);
+  const auto start = [](void* argument) -> void* {
+    tell(*static_cast<Work*>(argument));
+    return nullptr;
+  };
+  pthread_t thread;
+  const bool started = pthread_create(&thread, &attributes, start, &work) == 0;
+  if (started) pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+  return started;
+}
+
+// How many scripts start passes: nesting goes no deeper, unless a script runs itself.
+std::int32_t scripts_with_passes(const Scenario& scenario) {
+  std::int32_t scripts = 0;
+  const auto count = [&](const Steps& steps) {
+    bool starts = false;
+    for_each_step(
+        steps, [&](const Step& step) { starts |= std::holds_alternative<PassStep>(step.action); });
+    scripts += starts ? 1 : 0;
+  };
+  for (const Node& node : scenario.nodes) {
+    if (node.custom) count(node.custom->backward.steps);
+  }
+  for (const Hook& hook : scenario.hooks) count(hook.script.steps);
+  for (const Callback& callback : scenario.callbacks) count(callback.steps);
+  return scripts;
+}
+
+}  // namespace
+
+Expectation expect(const Scenario& scenario, const Dialect& dialect) {
+  Work work{scenario, dialect, {}};
+  const bool deep = scripts_with_passes(scenario) >= ordinary_depth;
+  if (!deep || !tell_on_deep_stack(work)) tell(work);
+  return std::move(work.expectation);
 }
 
 }  // namespace gradcts

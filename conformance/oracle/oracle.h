@@ -1,12 +1,13 @@
 // The oracle: what a scenario means.
 //
 // It runs the scenario sequentially on exact values, in the simplest way that can be read as the
-// clauses themselves, and shares no code with any engine. It is slow and obvious on purpose. Its result
-// says what every conforming engine of the given dialect must do, and leaves free what the clauses
-// leave free. A pure function; safe to call from any thread.
+// clauses themselves, and shares no code with any engine. It is slow and obvious on purpose. Its
+// result says what every conforming engine of the given dialect must do, and leaves free what the
+// clauses leave free. A pure function; safe to call from any thread.
 //
-// The parts: array.h (exact arithmetic), graph.h (tensors and nodes), functions.h (operations with their
-// derivatives), pass.h (one backward pass), interpreter.h (the steps), trace.h (what is expected).
+// The parts: array.h (exact arithmetic), graph.h (tensors and nodes), functions.h (operations with
+// their derivatives), pass.h (one backward pass), interpreter.h (the steps), trace.h (what is
+// expected).
 #pragma once
 
 #include <cstdint>
@@ -20,9 +21,9 @@
 
 namespace gradcts {
 
-// An event that must, or may, happen. An event of the outcome belongs to the expected event with the same
-// kind, subject and instance, the first to the first and so on; `event.thread` is the thread of the
-// program, not compared.
+// An event that must, or may, happen. An event of the outcome belongs to the expected event with
+// the same kind, subject and instance, the first to the first and so on; `event.thread` is the
+// thread of the program, not compared.
 struct ExpectedEvent {
   Event event;
   // False: it may be missing (for example a sibling of a node that threw, ERR-2).
@@ -30,8 +31,8 @@ struct ExpectedEvent {
   // Whether `event.values`, `event.number` must match what was reported.
   bool compare_values = false;
   bool compare_number = false;
-  // Several threads of the program make events of this kind, subject and instance: they match in any
-  // order, and no constraint refers to them.
+  // Several threads of the program make events of this kind, subject and instance: they match in
+  // any order, and no constraint refers to them.
   bool any_order = false;
   // The clause that a missing, surplus or different event of this kind breaks.
   const char* clause = "TOPO-1";
@@ -46,11 +47,11 @@ struct OrderConstraint {
 
 struct ExpectedStep {
   StepResult result;  // thread is not compared; an error's text is not compared
-  // Categories that are as good as result.error's. With no error expected: categories that may stand
-  // there all the same (SHUT-4).
+  // Categories that are as good as result.error's. With no error expected: categories that may
+  // stand there all the same (SHUT-4).
   std::vector<ErrorCategory> allowed_errors;
-  // Several tokens may be the first error when failing nodes are unordered (ERR-1). Empty: the token of
-  // result.error alone.
+  // Several tokens may be the first error when failing nodes are unordered (ERR-1). Empty: the
+  // token of result.error alone.
   std::vector<std::string> allowed_tokens;
   // False: the step may not have been reached (after an error elsewhere).
   bool required = true;
@@ -73,11 +74,11 @@ struct Expectation {
   std::vector<bool> leaf_grad_known;
   // The strides that the leaf's `.grad` must have (LEAF-4); unset where they are free.
   std::vector<std::optional<Shape>> leaf_grad_strides;
-  // Some step of the scenario states a bound, so its numbers are not exact: gradients of leaves and values
-  // in events are not compared, since no bound is stated for those.
+  // Some step of the scenario states a bound, so its numbers are not exact: gradients of leaves and
+  // values in events are not compared, since no bound is stated for those.
   bool inexact = false;
-  // Set when the oracle cannot say (a scenario outside its vocabulary): a fault of the suite, reported
-  // as `error`, never as a pass.
+  // Set when the oracle cannot say (a scenario outside its vocabulary): a fault of the suite,
+  // reported as `error`, never as a pass.
   std::string cannot_tell;
 };
 

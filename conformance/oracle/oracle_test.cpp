@@ -40,8 +40,10 @@ TEST(Roots, B031_RootsThatFeedEachOther) {
 
 TEST(Roots, OneSlotSeededTwiceAddsTheSeeds) {
   const Told told(
-      "'leaves': [{'name': 'x', 'value': 2}], 'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 3}],"
-      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 5}, {'value': 'y', 'seed': 7}]},"
+      "'leaves': [{'name': 'x', 'value': 2}], 'nodes': [{'name': 'y', 'op': 'scale', 'inputs': "
+      "['x'], 'factor': 3}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 5}, "
+      "{'value': 'y', 'seed': 7}]},"
       "            {'do': 'read', 'grads': ['x']}]");
   EXPECT_THAT(told.numbers("read"), ElementsAre(36));
   EXPECT_EQ(told.runs("y"), 1);
@@ -53,8 +55,10 @@ TEST(Accumulation, B033_ASecondPassAddsToLeavesOnly) {
       "'nodes': [{'name': 'b', 'op': 'scale', 'inputs': ['a'], 'factor': 2},"
       "          {'name': 'c', 'op': 'mul', 'inputs': ['b', 'b']}],"
       "'program': [{'do': 'forward'},"
-      "  {'do': 'backward', 'roots': [{'value': 'c', 'seed': 1}], 'keep': true}, {'do': 'read', 'grads': ['a']},"
-      "  {'do': 'backward', 'roots': [{'value': 'c', 'seed': 1}], 'keep': true}, {'do': 'read', 'grads': ['a']}]");
+      "  {'do': 'backward', 'roots': [{'value': 'c', 'seed': 1}], 'keep': true}, {'do': 'read', "
+      "'grads': ['a']},"
+      "  {'do': 'backward', 'roots': [{'value': 'c', 'seed': 1}], 'keep': true}, {'do': 'read', "
+      "'grads': ['a']}]");
   EXPECT_THAT(told.numbers("read", 0), ElementsAre(24));
   EXPECT_THAT(told.numbers("read", 1), ElementsAre(48));
 }
@@ -77,7 +81,8 @@ TEST(Accumulation, B150_GradNeverTouchesDotGrad) {
       "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2},"
       "          {'name': 'z', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
       "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]},"
-      "  {'do': 'grad', 'roots': [{'value': 'z', 'seed': 1}], 'inputs': ['x']}, {'do': 'read', 'grads': ['x']}]");
+      "  {'do': 'grad', 'roots': [{'value': 'z', 'seed': 1}], 'inputs': ['x']}, {'do': 'read', "
+      "'grads': ['x']}]");
   EXPECT_THAT(told.numbers("grad"), ElementsAre(2));
   EXPECT_THAT(told.numbers("read"), ElementsAre(2));
   EXPECT_EQ(told.runs("accumulate:x"), 1);
@@ -87,21 +92,27 @@ TEST(Accumulation, B151_AGradSetByTheUserCounts) {
   const Told told(
       "'leaves': [{'name': 'x', 'value': 1, 'grad': 10}],"
       "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
-      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}, {'do': 'read', 'grads': ['x']}]");
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}, "
+      "{'do': 'read', 'grads': ['x']}]");
   EXPECT_THAT(told.numbers("read"), ElementsAre(12));
 }
 
 TEST(Accumulation, SparseWithSparseStaysSparseAndAMixIsDense) {
   const std::string sparse =
-      "{'tensor': {'shape': [3], 'sparse': {'indices': [[0, 2]], 'coalesced': true}, 'values': [1, 5]}}";
+      "{'tensor': {'shape': [3], 'sparse': {'indices': [[0, 2]], 'coalesced': true}, 'values': [1, "
+      "5]}}";
   const std::string dense = "{'tensor': {'shape': [3], 'values': [10, 20, 30]}}";
   for (const bool mixed : {false, true}) {
     const Told told(
         "'leaves': [{'name': 'x', 'value': [1, 1, 1]}],"
-        "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x'], 'backward': {'returns': [" + sparse + "]}},"
+        "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x'], 'backward': {'returns': [" +
+        sparse +
+        "]}},"
         "          {'name': 'g', 'op': 'custom', 'inputs': ['x'], 'backward': {'returns': [" +
-        (mixed ? dense : sparse) + "]}}],"
-        "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'f', 'seed': [1, 1, 1]},"
+        (mixed ? dense : sparse) +
+        "]}}],"
+        "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'f', 'seed': [1, 1, "
+        "1]},"
         "  {'value': 'g', 'seed': [1, 1, 1]}]}]");
     const TensorValue& grad = *told.expectation.leaf_grads[0];
     EXPECT_EQ(grad.layout, mixed ? Layout::strided : Layout::sparse);
@@ -122,17 +133,19 @@ TEST(Pruning, B118_WhatIsOnlyCapturedIsNeitherRunNorReleased) {
   const Told told(mid_graph +
                   "'program': [{'do': 'forward'},"
                   "  {'do': 'grad', 'roots': [{'value': 'out', 'seed': 1}], 'inputs': ['mid']},"
-                  "  {'do': 'backward', 'roots': [{'value': 'mid', 'seed': 1}]}, {'do': 'read', 'grads': ['x']}]");
+                  "  {'do': 'backward', 'roots': [{'value': 'mid', 'seed': 1}]}, {'do': 'read', "
+                  "'grads': ['x']}]");
   EXPECT_THAT(told.numbers("grad"), ElementsAre(3));
   EXPECT_THAT(told.numbers("read"), ElementsAre(10));
   EXPECT_EQ(told.runs("mid"), 1);
 }
 
 TEST(Pruning, B119_BackwardIntoANonLeafRunsItsNodeAsTheDialectSays) {
-  const std::string body = mid_graph +
-                           "'program': [{'do': 'forward'},"
-                           "  {'do': 'backward', 'roots': [{'value': 'out', 'seed': 2}], 'inputs': ['mid']},"
-                           "  {'do': 'read', 'grads': ['mid', 'x']}]";
+  const std::string body =
+      mid_graph +
+      "'program': [{'do': 'forward'},"
+      "  {'do': 'backward', 'roots': [{'value': 'out', 'seed': 2}], 'inputs': ['mid']},"
+      "  {'do': 'read', 'grads': ['mid', 'x']}]";
   for (const char* choice : {"run", "not-run"}) {
     const Told told(scenario_of(body), make_dialect("reference", {{"PRUNE-5", choice}}));
     EXPECT_THAT(told.numbers("read"), ElementsAre(6, undefined));
@@ -147,7 +160,8 @@ TEST(Pruning, B124_InputsThatFollowOneAnotherOnAPath) {
       "'nodes': [{'name': 'o2', 'op': 'scale', 'inputs': ['x'], 'factor': 2},"
       "          {'name': 'o3', 'op': 'scale', 'inputs': ['o2'], 'factor': 3},"
       "          {'name': 'o4', 'op': 'scale', 'inputs': ['o3'], 'factor': 5}],"
-      "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'o4', 'seed': 1}], 'inputs': ['o2', 'o3', 'o2']}]");
+      "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'o4', 'seed': 1}], "
+      "'inputs': ['o2', 'o3', 'o2']}]");
   EXPECT_THAT(told.numbers("grad"), ElementsAre(15, 5, 15));
   EXPECT_EQ(told.runs("o3"), 1);
   EXPECT_EQ(told.runs("o2"), 0);
@@ -157,7 +171,8 @@ TEST(Pruning, B128_B130_AnUnusedInputIsAnErrorUndefinedOrZeros) {
   const std::string graph =
       "'leaves': [{'name': 'x', 'value': 2}, {'name': 'u', 'value': [7, 7]}],"
       "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
-      "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'y', 'seed': 3}], 'inputs': ['x', 'u']";
+      "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'y', 'seed': 3}], "
+      "'inputs': ['x', 'u']";
   EXPECT_THAT(Told(graph + "}]").error("grad"), Optional(ErrorCategory::unused_input));
   EXPECT_THAT(Told(graph + ", 'allow_unused': true}]").numbers("grad"), ElementsAre(6, undefined));
   EXPECT_THAT(Told(graph + ", 'allow_unused': true, 'materialise': true}]").numbers("grad"),
@@ -166,7 +181,8 @@ TEST(Pruning, B128_B130_AnUnusedInputIsAnErrorUndefinedOrZeros) {
 
 TEST(Pruning, M4_AnEmptyListOfInputsIsAnError) {
   const Told told(mid_graph +
-                  "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'out', 'seed': 2}], 'inputs': []}]");
+                  "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'out', "
+                  "'seed': 2}], 'inputs': []}]");
   EXPECT_THAT(told.error("backward"), Optional(ErrorCategory::invalid_argument));
 }
 
@@ -185,7 +201,8 @@ TEST(Pruning, B146_BackwardAddsIntoANonLeafInEachPass) {
 TEST(Pruning, ANodeIsAskedForWhatIsNeededInThisPass) {
   const Told told(
       "'leaves': [{'name': 'x', 'value': 3}, {'name': 'w', 'value': 4}],"
-      "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x', 'w'], 'backward': {'steps': [{'do': 'observe', 'what': 'needed'}]}}],"
+      "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x', 'w'], 'backward': {'steps': [{'do': "
+      "'observe', 'what': 'needed'}]}}],"
       "'program': [{'do': 'forward'},"
       "  {'do': 'grad', 'roots': [{'value': 'f', 'seed': 1}], 'inputs': ['x'], 'keep': true},"
       "  {'do': 'grad', 'roots': [{'value': 'f', 'seed': 1}], 'inputs': ['w'], 'keep': true},"
@@ -208,9 +225,10 @@ const std::string hooked_graph =
     "          {'name': 'second', 'kind': 'tensor', 'on': 'mid'}],";
 
 TEST(Hooks, B041_OrderAtANode) {
-  const Told told(hooked_graph +
-                  "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'out', 'seed': 1}]},"
-                  "            {'do': 'read', 'grads': ['x', 'mid']}]");
+  const Told told(
+      hooked_graph +
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'out', 'seed': 1}]},"
+      "            {'do': 'read', 'grads': ['x', 'mid']}]");
   EXPECT_THAT(told.numbers("read"), ElementsAre(60, 30));
   EXPECT_EQ(told.given("first"), 3);
   EXPECT_EQ(told.given("second"), 30);
@@ -222,13 +240,15 @@ TEST(Hooks, B041_OrderAtANode) {
   EXPECT_TRUE(told.ordered("pre", "post"));
   EXPECT_TRUE(told.ordered("exit out", "first"));
   EXPECT_TRUE(told.ordered("post", "enter accumulate:x"));
-  EXPECT_FALSE(told.ordered("enter mid", "pre")) << "built-in nodes are traced by the engine's own hooks";
+  EXPECT_FALSE(told.ordered("enter mid", "pre"))
+      << "built-in nodes are traced by the engine's own hooks";
 }
 
 TEST(Hooks, B041_WhereANodeIsOnlyCapturedTensorHooksAloneRun) {
-  const std::string body = hooked_graph +
-                           "'program': [{'do': 'forward'},"
-                           "  {'do': 'grad', 'roots': [{'value': 'out', 'seed': 1}], 'inputs': ['mid']}]";
+  const std::string body =
+      hooked_graph +
+      "'program': [{'do': 'forward'},"
+      "  {'do': 'grad', 'roots': [{'value': 'out', 'seed': 1}], 'inputs': ['mid']}]";
   const Told modern(body);
   EXPECT_THAT(modern.numbers("grad"), ElementsAre(30));
   EXPECT_THAT(modern.happenings(),
@@ -238,13 +258,39 @@ TEST(Hooks, B041_WhereANodeIsOnlyCapturedTensorHooksAloneRun) {
   EXPECT_THAT(older.happenings(), ElementsAre("begin", "enter out", "exit out", "end"));
 }
 
+TEST(Hooks, WithCaptureFirstTensorHooksArePreHooksInOrderOfRegistration) {
+  const std::string body =
+      hooked_graph +
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'out', 'seed': 1}]}]";
+  const Told older(scenario_of(body), make_dialect("reference", {{"HOOK-1", "capture-first"}}));
+  EXPECT_TRUE(older.ordered("pre", "first"));
+  EXPECT_EQ(older.given("pre"), 3);
+  EXPECT_EQ(older.given("post"), 60);
+}
+
+TEST(Hooks, HooksOfTwoOutputsOfANodeAreUnordered) {
+  const Told told(
+      "'leaves': [{'name': 'a', 'value': [1, 2]}],"
+      "'nodes': [{'name': 'u', 'op': 'unbind', 'inputs': ['a'], 'outputs': ['a0', 'a1'], 'dim': "
+      "0}],"
+      "'hooks': [{'name': 'h1', 'kind': 'tensor', 'on': 'a1'}, {'name': 'h0', 'kind': 'tensor', "
+      "'on': 'a0'}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'a0', 'seed': 4}, "
+      "{'value': 'a1', 'seed': 5}]}]");
+  EXPECT_FALSE(told.ordered("h0", "h1"));
+  EXPECT_FALSE(told.ordered("h1", "h0"));
+  EXPECT_TRUE(told.ordered("h0", "enter u"));
+  EXPECT_TRUE(told.ordered("h1", "enter u"));
+}
+
 TEST(Hooks, B042_AfterAnInPlaceChangeHooksStayAndRetainGradFollows) {
   const Told told(
       "'leaves': [{'name': 'x', 'value': 5}],"
       "'nodes': [{'name': 'a', 'op': 'clone', 'inputs': ['x']},"
       "          {'name': 'a2', 'op': 'scale_', 'inputs': ['a'], 'factor': 2},"
       "          {'name': 'b', 'op': 'clone', 'inputs': ['a2']}],"
-      "'hooks': [{'name': 'h1', 'kind': 'tensor', 'on': 'a'}, {'name': 'r', 'kind': 'retain_grad', 'on': 'a'},"
+      "'hooks': [{'name': 'h1', 'kind': 'tensor', 'on': 'a'}, {'name': 'r', 'kind': 'retain_grad', "
+      "'on': 'a'},"
       "          {'name': 'h2', 'kind': 'tensor', 'on': 'a2'}],"
       "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'b', 'seed': 1}]},"
       "            {'do': 'read', 'grads': ['a', 'x']}]");
@@ -256,9 +302,11 @@ TEST(Hooks, B042_AfterAnInPlaceChangeHooksStayAndRetainGradFollows) {
 TEST(Hooks, B043_AnUndefinedGradientIsPassedAsUndefined) {
   const Told told(
       "'leaves': [{'name': 'a', 'value': [1, 2]}],"
-      "'nodes': [{'name': 'u', 'op': 'unbind', 'inputs': ['a'], 'outputs': ['a0', 'a1'], 'dim': 0}],"
+      "'nodes': [{'name': 'u', 'op': 'unbind', 'inputs': ['a'], 'outputs': ['a0', 'a1'], 'dim': "
+      "0}],"
       "'hooks': [{'name': 'h', 'kind': 'tensor', 'on': 'a0'}],"
-      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'a1', 'seed': 4}]}, {'do': 'read', 'grads': ['a']}]");
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'a1', 'seed': 4}]}, "
+      "{'do': 'read', 'grads': ['a']}]");
   EXPECT_EQ(told.given("h"), undefined);
   EXPECT_THAT(told.numbers("read"), ElementsAre(0, 4));
 }
@@ -280,8 +328,10 @@ TEST(Hooks, B053_OrderAtALeaf) {
       "'leaves': [{'name': 'x', 'value': 1}],"
       "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
       "'hooks': [{'name': 'q', 'kind': 'node_post', 'on': 'accumulate:x'},"
-      "          {'name': 'a1', 'kind': 'post_accumulate', 'on': 'x', 'steps': [{'do': 'read', 'grads': ['x']}]},"
-      "          {'name': 'a2', 'kind': 'post_accumulate', 'on': 'x', 'steps': [{'do': 'set_grad', 'leaf': 'x', 'grad': null}]},"
+      "          {'name': 'a1', 'kind': 'post_accumulate', 'on': 'x', 'steps': [{'do': 'read', "
+      "'grads': ['x']}]},"
+      "          {'name': 'a2', 'kind': 'post_accumulate', 'on': 'x', 'steps': [{'do': 'set_grad', "
+      "'leaf': 'x', 'grad': null}]},"
       "          {'name': 't', 'kind': 'tensor', 'on': 'x'}],"
       "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 3}]}]");
   EXPECT_TRUE(told.ordered("t", "a1"));
@@ -297,7 +347,8 @@ TEST(Hooks, M3_ACaptureHookChangesWhatIsCapturedAlone) {
       "'nodes': [{'name': 'mid', 'op': 'scale', 'inputs': ['x'], 'factor': 5},"
       "          {'name': 'out', 'op': 'scale', 'inputs': ['mid'], 'factor': 3}],"
       "'hooks': [{'name': 'c', 'kind': 'capture', 'returns': [2]}],"
-      "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'out', 'seed': 1}], 'inputs': ['mid', 'x'],"
+      "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'out', 'seed': 1}], "
+      "'inputs': ['mid', 'x'],"
       "             'capture_hooks': [{'input': 0, 'hook': 'c'}]}]");
   EXPECT_THAT(told.numbers("grad"), ElementsAre(6, 15));
   EXPECT_EQ(told.given("c"), 3);
@@ -316,24 +367,31 @@ TEST(Hooks, AWrongNumberOfResultsIsAnError) {
 // One custom node whose backward returns what is asked for, to a leaf of three float32 numbers.
 std::string returning(const std::string& expression, const std::string& more = "") {
   return more +
-         "'leaves': [{'name': 'x', 'value': {'type': 'float32', 'shape': [3], 'values': [1, 2, 3]}}],"
+         "'leaves': [{'name': 'x', 'value': {'type': 'float32', 'shape': [3], 'values': [1, 2, "
+         "3]}}],"
          "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x'], 'backward': {'returns': [" +
          expression +
          "]}}],"
          "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'f', 'seed':"
-         " {'type': 'float32', 'shape': [3], 'values': [1, 1, 1]}}]}, {'do': 'read', 'grads': ['x']}]";
+         " {'type': 'float32', 'shape': [3], 'values': [1, 1, 1]}}]}, {'do': 'read', 'grads': "
+         "['x']}]";
 }
 
 TEST(Validation, B131_ShapesTypesDevicesAndCounts) {
-  const Told summed(returning("{'tensor': {'type': 'float32', 'shape': [2, 3], 'values': [1, 2, 3, 4, 5, 6]}}"));
+  const Told summed(
+      returning("{'tensor': {'type': 'float32', 'shape': [2, 3], 'values': [1, 2, 3, 4, 5, 6]}}"));
   EXPECT_THAT(summed.numbers("read"), ElementsAre(5, 7, 9));
   const Told cast(returning("{'tensor': [1, 2, 3]}"));
   EXPECT_EQ(cast.step("read").result.values[0]->type, ScalarType::float32);
-  EXPECT_THAT(Told(returning("{'tensor': {'type': 'float32', 'shape': [1], 'values': [1]}}")).error("backward"),
+  EXPECT_THAT(Told(returning("{'tensor': {'type': 'float32', 'shape': [1], 'values': [1]}}"))
+                  .error("backward"),
               Optional(ErrorCategory::gradient_shape));
-  EXPECT_THAT(Told(returning("{'tensor': {'type': 'float32', 'shape': [4], 'values': [1, 2, 3, 4]}}")).error("backward"),
-              Optional(ErrorCategory::gradient_shape));
-  EXPECT_THAT(Told(returning("{'tensor': {'type': 'float32', 'device': 'sim:0', 'shape': [3], 'values': [1, 2, 3]}}"))
+  EXPECT_THAT(
+      Told(returning("{'tensor': {'type': 'float32', 'shape': [4], 'values': [1, 2, 3, 4]}}"))
+          .error("backward"),
+      Optional(ErrorCategory::gradient_shape));
+  EXPECT_THAT(Told(returning("{'tensor': {'type': 'float32', 'device': 'sim:0', 'shape': [3], "
+                             "'values': [1, 2, 3]}}"))
                   .error("backward"),
               Optional(ErrorCategory::gradient_device));
   EXPECT_THAT(Told(returning("1, 1")).error("backward"), Optional(ErrorCategory::gradient_count));
@@ -343,13 +401,14 @@ TEST(Validation, B131_ShapesTypesDevicesAndCounts) {
 TEST(Validation, B133_StrictEveryDifferenceIsAnError) {
   const std::string wide = "{'tensor': {'type': 'float32', 'shape': [5, 3], 'fill': 2}}";
   EXPECT_THAT(Told(returning(wide)).numbers("read"), ElementsAre(10, 10, 10));
-  EXPECT_THAT(Told(returning(wide, "'configuration': {'strict_validation': true},")).error("backward"),
-              Optional(ErrorCategory::gradient_shape));
+  EXPECT_THAT(
+      Told(returning(wide, "'configuration': {'strict_validation': true},")).error("backward"),
+      Optional(ErrorCategory::gradient_shape));
 }
 
 TEST(Validation, B134_AComplexGradientForARealInput) {
-  const std::string body =
-      returning("{'tensor': {'type': 'complex64', 'shape': [3], 'values': [[1, 9], [2, 9], [3, 9]]}}");
+  const std::string body = returning(
+      "{'tensor': {'type': 'complex64', 'shape': [3], 'values': [[1, 9], [2, 9], [3, 9]]}}");
   EXPECT_THAT(Told(body).error("backward"), Optional(ErrorCategory::gradient_type));
   const Told real(scenario_of(body), make_dialect("reference", {{"VAL-3", "real-part"}}));
   EXPECT_THAT(real.numbers("read"), ElementsAre(1, 2, 3));
@@ -360,10 +419,12 @@ TEST(Validation, B127_UndefinedPassesUncheckedAndMaterialisedIsZeros) {
   for (const bool materialise : {false, true}) {
     const Told told(
         "'leaves': [{'name': 'x', 'value': [1, 2]}],"
-        "'nodes': [{'name': 's', 'op': 'custom', 'inputs': ['x'], 'outputs': ['o1', 'o2'], 'materialise': " +
+        "'nodes': [{'name': 's', 'op': 'custom', 'inputs': ['x'], 'outputs': ['o1', 'o2'], "
+        "'materialise': " +
         std::string(materialise ? "true" : "false") +
         ", 'backward': {'returns': [{'terms': [{'slot': 0}, {'slot': 1, 'factor': 3}]}]}}],"
-        "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'o1', 'seed': [4, 5]}]}, {'do': 'read', 'grads': ['x']}]");
+        "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'o1', 'seed': [4, "
+        "5]}]}, {'do': 'read', 'grads': ['x']}]");
     EXPECT_EQ(told.given("enter s", 1), materialise ? 0 : undefined);
     EXPECT_THAT(told.numbers("read"), ElementsAre(4, 5));
   }
@@ -373,7 +434,8 @@ TEST(Errors, AfterAnErrorNoFurtherNodeStarts) {
   const Told told(
       "'leaves': [{'name': 'x', 'value': 1}, {'name': 'w', 'value': 1}],"
       "'nodes': [{'name': 'good', 'op': 'scale', 'inputs': ['x'], 'factor': 2},"
-      "          {'name': 'bad', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': [{'do': 'throw', 'token': 'boom'}]}},"
+      "          {'name': 'bad', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': [{'do': "
+      "'throw', 'token': 'boom'}]}},"
       "          {'name': 'first', 'op': 'scale', 'inputs': ['w'], 'factor': 7},"
       "          {'name': 'sum', 'op': 'add', 'inputs': ['good', 'bad']},"
       "          {'name': 'all', 'op': 'add', 'inputs': ['sum', 'first']}],"
@@ -389,8 +451,10 @@ TEST(Errors, AfterAnErrorNoFurtherNodeStarts) {
 
 TEST(Errors, OnSeveralQueuesOnlyWhatTheFailingNodeWaitsForIsCertain) {
   const Told told(
-      "'leaves': [{'name': 'x', 'value': 1}, {'name': 'w', 'value': {'device': 'sim:0', 'shape': [], 'values': [1]}}],"
-      "'nodes': [{'name': 'bad', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': [{'do': 'throw', 'token': 'boom'}]}},"
+      "'leaves': [{'name': 'x', 'value': 1}, {'name': 'w', 'value': {'device': 'sim:0', 'shape': "
+      "[], 'values': [1]}}],"
+      "'nodes': [{'name': 'bad', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': [{'do': "
+      "'throw', 'token': 'boom'}]}},"
       "          {'name': 'far', 'op': 'scale', 'inputs': ['w'], 'factor': 2},"
       "          {'name': 'near', 'op': 'to_device', 'inputs': ['far'], 'device': 'cpu'},"
       "          {'name': 'sum', 'op': 'add', 'inputs': ['bad', 'near']}],"
@@ -406,7 +470,8 @@ TEST(Keeping, KEEP1_OnlyReleasedNodesThatNeedSavedTensorsFail) {
   const auto twice = [](const std::string& op) {
     return "'leaves': [{'name': 'x', 'value': 2}], 'nodes': [" + op +
            "], 'program': [{'do': 'forward'}, {'do': 'repeat', 'times': 2, 'steps': ["
-           "{'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}]}, {'do': 'read', 'grads': ['x']}]";
+           "{'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}]}, {'do': 'read', 'grads': "
+           "['x']}]";
   };
   const Told mul(twice("{'name': 'y', 'op': 'mul', 'inputs': ['x', 'x']}"));
   EXPECT_EQ(mul.error("backward", 0), std::nullopt);
@@ -422,10 +487,12 @@ TEST(Keeping, KEEP1_OnlyReleasedNodesThatNeedSavedTensorsFail) {
 TEST(Keeping, M6_AChangeOfASavedTensorIsSeenThroughSharedCounters) {
   for (const char* through : {"handle", "view", "detached", "data"}) {
     const Told told(
-        "'leaves': [{'name': 'x', 'value': 2}], 'nodes': [{'name': 'y', 'op': 'mul', 'inputs': ['x', 'x']}],"
+        "'leaves': [{'name': 'x', 'value': 2}], 'nodes': [{'name': 'y', 'op': 'mul', 'inputs': "
+        "['x', 'x']}],"
         "'program': [{'do': 'forward'}, {'do': 'change', 'value': 'x', 'add': 5, 'through': '" +
         std::string(through) +
-        "'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}, {'do': 'read', 'grads': ['x']}]");
+        "'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}, {'do': 'read', 'grads': "
+        "['x']}]");
     if (through == std::string("data")) {
       EXPECT_THAT(told.numbers("read"), ElementsAre(14));
     } else {
@@ -436,10 +503,13 @@ TEST(Keeping, M6_AChangeOfASavedTensorIsSeenThroughSharedCounters) {
 
 TEST(InPlace, ALeafThatRequiresGradIsRefusedUnlessNothingIsRecorded) {
   const std::string body =
-      "'leaves': [{'name': 'x', 'value': 2}], 'nodes': [{'name': 'y', 'op': 'scale_', 'inputs': ['x'], 'factor': 3}],";
-  EXPECT_THAT(Told(body + "'program': [{'do': 'forward'}]").error("forward"), Optional(ErrorCategory::in_place));
+      "'leaves': [{'name': 'x', 'value': 2}], 'nodes': [{'name': 'y', 'op': 'scale_', 'inputs': "
+      "['x'], 'factor': 3}],";
+  EXPECT_THAT(Told(body + "'program': [{'do': 'forward'}]").error("forward"),
+              Optional(ErrorCategory::in_place));
   const Told quiet(body +
-                   "'program': [{'do': 'with', 'recording': false, 'steps': [{'do': 'forward', 'nodes': ['y']}]}, {'do': 'read', 'values': ['x']}]");
+                   "'program': [{'do': 'with', 'recording': false, 'steps': [{'do': 'forward', "
+                   "'nodes': ['y']}]}, {'do': 'read', 'values': ['x']}]");
   EXPECT_THAT(quiet.numbers("read"), ElementsAre(6));
 }
 
@@ -448,12 +518,14 @@ TEST(InPlace, AChangeOfAViewShowsInItsBase) {
       "'leaves': [{'name': 'x', 'value': [1, 2, 3]}],"
       "'nodes': [{'name': 'base', 'op': 'scale', 'inputs': ['x'], 'factor': 1},"
       "          {'name': 'v', 'op': 'select', 'inputs': ['base'], 'dim': 0, 'index': 1},"
-      "          {'name': 'other', 'op': 'slice', 'inputs': ['base'], 'dim': 0, 'start': 1, 'end': 3},"
+      "          {'name': 'other', 'op': 'slice', 'inputs': ['base'], 'dim': 0, 'start': 1, 'end': "
+      "3},"
       "          {'name': 'v2', 'op': 'scale_', 'inputs': ['v'], 'factor': 10},"
       "          {'name': 'twice', 'op': 'scale', 'inputs': ['other'], 'factor': 2},"
       "          {'name': 'total', 'op': 'sum', 'inputs': ['base']},"
       "          {'name': 'part', 'op': 'sum', 'inputs': ['twice']}],"
-      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'total', 'seed': 1}, {'value': 'part', 'seed': 1}]},"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'total', 'seed': 1}, "
+      "{'value': 'part', 'seed': 1}]},"
       "            {'do': 'read', 'values': ['base', 'other'], 'grads': ['x']}]");
   EXPECT_THAT(told.numbers("read"), ElementsAre(1, 20, 3, 20, 3, 1, 30, 3));
 }
@@ -466,9 +538,9 @@ TEST(Order, LeavesRunBeforeOrdinaryNodesAndNewerNodesBeforeOlder) {
       "          {'name': 'sum', 'op': 'add', 'inputs': ['old', 'new']}],"
       "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'sum', 'seed': 1}]}]");
   EXPECT_THAT(told.happenings(),
-              ElementsAre("begin", "enter sum", "exit sum", "enter new", "exit new", "enter accumulate:b",
-                          "exit accumulate:b", "enter old", "exit old", "enter accumulate:a",
-                          "exit accumulate:a", "end"));
+              ElementsAre("begin", "enter sum", "exit sum", "enter new", "exit new",
+                          "enter accumulate:b", "exit accumulate:b", "enter old", "exit old",
+                          "enter accumulate:a", "exit accumulate:a", "end"));
   EXPECT_TRUE(told.ordered("exit accumulate:b", "enter old"));
   EXPECT_TRUE(told.ordered("exit new", "enter old"));
 }
@@ -487,7 +559,8 @@ TEST(Nesting, ANestedPassLiesInsideItsNode) {
   const Told told(
       "'leaves': [{'name': 'x', 'value': 2}, {'name': 'w', 'value': 2}],"
       "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': ["
-      "            {'do': 'with', 'recording': true, 'steps': [{'do': 'forward', 'nodes': ['inner']}]},"
+      "            {'do': 'with', 'recording': true, 'steps': [{'do': 'forward', 'nodes': "
+      "['inner']}]},"
       "            {'do': 'backward', 'roots': [{'value': 'inner', 'seed': 1}]},"
       "            {'do': 'observe', 'what': 'depth'}]}},"
       "          {'name': 'inner', 'op': 'mul', 'inputs': ['w', 'w']}],"
@@ -495,22 +568,49 @@ TEST(Nesting, ANestedPassLiesInsideItsNode) {
       "            {'do': 'read', 'grads': ['w', 'x']}]");
   EXPECT_THAT(told.numbers("read"), ElementsAre(4, 3));
   EXPECT_THAT(told.happenings(),
-              ElementsAre("begin", "enter f", "begin", "enter inner", "exit inner", "enter accumulate:w",
-                          "exit accumulate:w", "end", "observe", "exit f", "enter accumulate:x",
-                          "exit accumulate:x", "end"));
+              ElementsAre("begin", "enter f", "begin", "enter inner", "exit inner",
+                          "enter accumulate:w", "exit accumulate:w", "end", "observe", "exit f",
+                          "enter accumulate:x", "exit accumulate:x", "end"));
   EXPECT_TRUE(told.ordered("enter f", "enter inner"));
   EXPECT_TRUE(told.ordered("exit accumulate:w", "exit f"));
+}
+
+TEST(Nesting, GoesThousandsOfLevelsDeep) {
+  std::string nodes = "{'name': 'r0', 'op': 'scale', 'inputs': ['x'], 'factor': 2}";
+  for (int i = 1; i <= 5000; ++i) {
+    nodes += ", {'name': 'r" + std::to_string(i) +
+             "', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': [{'do': 'backward', "
+             "'roots': [{'value': 'r" +
+             std::to_string(i - 1) + "', 'seed': 1}]}]}}";
+  }
+  const Told told("'leaves': [{'name': 'x', 'value': 1}], 'nodes': [" + nodes +
+                  "], 'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': "
+                  "'r5000', 'seed': 1}]},"
+                  "{'do': 'read', 'grads': ['x']}]");
+  EXPECT_THAT(told.numbers("read"), ElementsAre(5002));
+}
+
+TEST(Nesting, WithoutEndCannotBeTold) {
+  const Scenario scenario = scenario_of(
+      "'leaves': [{'name': 'x', 'value': 1}],"
+      "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': ["
+      "  {'do': 'backward', 'roots': [{'value': 'f', 'seed': 1}]}]}}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'f', 'seed': 1}]}]");
+  EXPECT_EQ(expect(scenario, make_dialect("reference")).cannot_tell, "passes nested without end");
 }
 
 TEST(Callbacks, RunAtTheEndOfTheInnermostPassInOrder) {
   const Told told(
       "'leaves': [{'name': 'x', 'value': 2}],"
       "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': ["
-      "            {'do': 'queue_callback', 'callback': 'outer'}, {'do': 'queue_callback', 'callback': 'last'},"
+      "            {'do': 'queue_callback', 'callback': 'outer'}, {'do': 'queue_callback', "
+      "'callback': 'last'},"
       "            {'do': 'with', 'recording': true, 'steps': [{'do': 'forward', 'nodes': ['g']}]},"
       "            {'do': 'backward', 'roots': [{'value': 'g', 'seed': 1}]}]}},"
-      "          {'name': 'g', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': [{'do': 'queue_callback', 'callback': 'inner'}]}}],"
-      "'callbacks': [{'name': 'outer', 'steps': [{'do': 'queue_callback', 'callback': 'added'}]}, {'name': 'last'},"
+      "          {'name': 'g', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': [{'do': "
+      "'queue_callback', 'callback': 'inner'}]}}],"
+      "'callbacks': [{'name': 'outer', 'steps': [{'do': 'queue_callback', 'callback': 'added'}]}, "
+      "{'name': 'last'},"
       "              {'name': 'inner'}, {'name': 'added'}],"
       "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'f', 'seed': 3}]}]");
   EXPECT_TRUE(told.ordered("inner", "exit f"));
@@ -529,8 +629,10 @@ TEST(Callbacks, QueuedOutsideAPassIsAnError) {
 TEST(Anomaly, ANaNIsAnErrorOnlyWhileCheckingIsOn) {
   const std::string graph =
       "'leaves': [{'name': 'x', 'value': 2}],"
-      "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x'], 'backward': {'returns': [{'tensor': 'nan'}]}}],"
-      "'program': [{'do': 'forward'}, {'do': 'with', 'anomaly': true, 'check_nan': CHECK, 'steps': ["
+      "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x'], 'backward': {'returns': "
+      "[{'tensor': 'nan'}]}}],"
+      "'program': [{'do': 'forward'}, {'do': 'with', 'anomaly': true, 'check_nan': CHECK, 'steps': "
+      "["
       "  {'do': 'backward', 'roots': [{'value': 'f', 'seed': 3}]}]}]";
   const auto with_check = [&](const std::string& value) {
     std::string body = graph;
@@ -545,7 +647,8 @@ TEST(Anomaly, ANaNIsAnErrorOnlyWhileCheckingIsOn) {
 TEST(Threads, LeavesSharedByThreadsSumUpAndTheirEventsMatchInAnyOrder) {
   const Told told(
       "'leaves': [{'name': 'x', 'value': 2}],"
-      "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}, {'name': 'z', 'op': 'scale', 'inputs': ['x'], 'factor': 3}],"
+      "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}, {'name': 'z', 'op': "
+      "'scale', 'inputs': ['x'], 'factor': 3}],"
       "'program': [{'do': 'forward'}, {'do': 'parallel', 'threads': ["
       "  {'name': 'a', 'steps': [{'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}]},"
       "  {'name': 'b', 'steps': [{'do': 'backward', 'roots': [{'value': 'z', 'seed': 1}]}]}]},"
@@ -557,13 +660,37 @@ TEST(Threads, LeavesSharedByThreadsSumUpAndTheirEventsMatchInAnyOrder) {
   EXPECT_FALSE(told.ordered("exit y", "enter z"));
 }
 
+std::string in_two_threads(const std::string& first, const std::string& second) {
+  return "'leaves': [{'name': 'x', 'value': 2}], 'nodes': [{'name': 'y', 'op': 'scale', 'inputs': "
+         "['x'], 'factor': 2}],"
+         "'program': [{'do': 'forward'}, {'do': 'parallel', 'threads': [{'name': 'a', 'steps': [" +
+         first + "]}, {'name': 'b', 'steps': [" + second + "]}]}]";
+}
+
+TEST(Threads, WhatDependsOnTheirOrderIsNotKnownOrCannotBeTold) {
+  const std::string pass = "{'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}";
+  const Told alone(
+      in_two_threads(pass + ", {'do': 'read', 'grads': ['x']}", "{'do': 'read', 'values': ['y']}"));
+  EXPECT_THAT(alone.step("read").value_known, ElementsAre(true));
+  const Told both(in_two_threads(pass + ", {'do': 'read', 'grads': ['x']}", pass));
+  EXPECT_THAT(both.step("read").value_known, ElementsAre(false));
+  EXPECT_TRUE(both.expectation.leaf_grad_known[0]);
+  const Told reset(in_two_threads(pass, "{'do': 'set_grad', 'leaf': 'x', 'grad': 7}"));
+  EXPECT_FALSE(reset.expectation.leaf_grad_known[0]);
+  const Scenario changed = scenario_of(in_two_threads("{'do': 'change', 'value': 'y', 'add': 1}",
+                                                      "{'do': 'read', 'values': ['y']}"));
+  EXPECT_NE(expect(changed, make_dialect("reference")).cannot_tell, "");
+}
+
 TEST(Fork, AChildStartsFromTheParentsStateAndLeavesItAlone) {
   const Told told(
       "'leaves': [{'name': 'x', 'value': 2}],"
       "'nodes': [{'name': 'y', 'op': 'mul', 'inputs': ['x', 'x']}],"
       "'program': [{'do': 'forward'}, {'do': 'fork', 'steps': ["
-      "    {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}, {'do': 'read', 'grads': ['x']}]},"
-      "  {'do': 'backward', 'roots': [{'value': 'y', 'seed': 3}]}, {'do': 'read', 'grads': ['x']}]");
+      "    {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}, {'do': 'read', 'grads': "
+      "['x']}]},"
+      "  {'do': 'backward', 'roots': [{'value': 'y', 'seed': 3}]}, {'do': 'read', 'grads': "
+      "['x']}]");
   EXPECT_THAT(told.numbers("read", 0), ElementsAre(4));
   EXPECT_THAT(told.numbers("read", 1), ElementsAre(12));
 }
@@ -571,7 +698,8 @@ TEST(Fork, AChildStartsFromTheParentsStateAndLeavesItAlone) {
 TEST(CannotTell, NeverGuesses) {
   const Scenario scenario = scenario_of(
       "'leaves': [{'name': 'x', 'value': 1}],"
-      "'nodes': [{'name': 'y', 'op': 'cast', 'inputs': ['x'], 'type': 'float64'}], 'program': [{'do': 'forward'}]");
+      "'nodes': [{'name': 'y', 'op': 'cast', 'inputs': ['x'], 'type': 'float64'}], 'program': "
+      "[{'do': 'forward'}]");
   EXPECT_NE(expect(scenario, make_dialect("reference")).cannot_tell, "");
 }
 

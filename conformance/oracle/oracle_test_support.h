@@ -14,8 +14,8 @@ namespace gradcts {
 // `body` is the JSON of a scenario without schema, id, title and clauses, with ' for ".
 inline Scenario scenario_of(std::string body, const std::string& clauses = "'ACC-1'") {
   std::string text =
-      "{'schema': 'gradcts.scenario/1', 'id': 'test/case', 'title': 'A test', 'clauses': [" + clauses +
-      "], " + body + "}";
+      "{'schema': 'gradcts.scenario/1', 'id': 'test/case', 'title': 'A test', 'clauses': [" +
+      clauses + "], " + body + "}";
   for (char& c : text) c = c == '\'' ? '"' : c;
   return read_scenario(parse_json(text));
 }

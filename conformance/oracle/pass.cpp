@@ -1,7 +1,7 @@
 #include "conformance/oracle/pass.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 namespace gradcts::oracle {
 
@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t usual_nodes = 32;  // for speed alone
 
-// Points that pass through a node without events are kept to this many; the rest of the order is then not
-// written down.
+// Points that pass through a node without events are kept to this many; the rest of the order is
+// then not written down.
 constexpr std::size_t most_points_passed_on = 64;
 
 bool has_nan(const Tensor& tensor) {
@@ -39,6 +39,7 @@ bool dense_without_overlap(const Shape& shape, const Shape& strides) {
 Pass::Pass(Interpreter& interpreter, const PassStep& step)
     : in_(interpreter), graph_(interpreter.graph()), trace_(interpreter.trace()), step_(step) {
   begin_ = trace_.cursor;
+  capture_first_ = in_.follows("HOOK-1", "capture-first");
   entries_.reserve(usual_nodes);
   index_.reserve(usual_nodes);
 }
@@ -60,12 +61,12 @@ Gradients Pass::run() {
 // PRUNE-4: an engine that sees beforehand that an input cannot be reached need not run anything.
 bool Pass::may_be_refused() const {
   if (step_.kind != PassStep::Kind::grad || step_.allow_unused || step_.materialise) return false;
-  return std::any_of(requested_.begin(), requested_.end(), [&](Tensor* input) {
-    return !index_.contains(graph_.edge_of(*input).node);
-  });
+  return std::any_of(requested_.begin(), requested_.end(),
+                     [&](Tensor* input) { return !index_.contains(graph_.edge_of(*input).node); });
 }
 
-// ---- Setting up -----------------------------------------------------------------------------------------
+// ---- Setting up
+// -----------------------------------------------------------------------------------------
 
 void Pass::check_arguments() const {
   for (const Root& root : step_.roots) {
@@ -79,7 +80,8 @@ void Pass::check_arguments() const {
   for (ValueId input : *step_.inputs) {
     const Tensor* tensor = in_.value(input);
     if (tensor && Graph::tracked(*tensor)) continue;
-    if (step_.allow_unused || step_.materialise) throw CannotTell("an input that needs no gradient");
+    if (step_.allow_unused || step_.materialise)
+      throw CannotTell("an input that needs no gradient");
     throw error_of(ErrorCategory::invalid_argument, "PRUNE-4", {ErrorCategory::unused_input});
   }
 }
@@ -122,7 +124,8 @@ void Pass::choose() {
   for (Entry& entry : entries_) entry.runs |= !entry.captures.empty();
 }
 
-// A leaf among the inputs of a backward is simply run; everything else is captured where it arrives.
+// A leaf among the inputs of a backward is simply run; everything else is captured where it
+// arrives.
 void Pass::request(std::int32_t index, Tensor* input) {
   const bool again = std::find(requested_.begin(), requested_.end(), input) != requested_.end();
   requested_.push_back(input);
@@ -139,8 +142,8 @@ void Pass::request(std::int32_t index, Tensor* input) {
   }
 }
 
-// PRUNE-2: a node must run when something below it is run or captured. Takes the nodes in an order in which
-// each comes after all that point to it, and goes through them backwards.
+// PRUNE-2: a node must run when something below it is run or captured. Takes the nodes in an order
+// in which each comes after all that point to it, and goes through them backwards.
 void Pass::spread_need() {
   std::vector<std::int32_t> waits;
   for (const Entry& entry : entries_) waits.push_back(entry.waits_for);
@@ -198,7 +201,8 @@ void Pass::deliver_seeds() {
   }
 }
 
-// ---- Questions --------------------------------------------------------------------------------------------
+// ---- Questions
+// --------------------------------------------------------------------------------------------
 
 bool Pass::will_run(const GraphNode* node) const {
   const auto place = index_.find(node);
@@ -210,7 +214,8 @@ std::int64_t Pass::needed(const GraphNode& node) const {
   for (std::size_t i = 0; i < node.edges.size(); ++i) {
     const auto place = index_.find(node.edges[i].node);
     if (place == index_.end()) continue;
-    if (entries_[static_cast<std::size_t>(place->second)].is_visited()) bits |= std::int64_t{1} << i;
+    if (entries_[static_cast<std::size_t>(place->second)].is_visited())
+      bits |= std::int64_t{1} << i;
   }
   return bits;
 }
@@ -224,7 +229,8 @@ bool Pass::traced(const GraphNode& node) const {
   return node.scripted || in_.scenario().trace == gradcts::Trace::all;
 }
 
-// ---- Running ----------------------------------------------------------------------------------------------
+// ---- Running
+// ----------------------------------------------------------------------------------------------
 
 void Pass::deliver(std::int32_t from, const Edge& edge, Tensor* gradient) {
   if (!edge.node) return;  // TOPO-3
@@ -243,7 +249,8 @@ void Pass::deliver(std::int32_t from, const Edge& edge, Tensor* gradient) {
   }
 }
 
-// ORDER-1: leaf accumulators before ordinary nodes, then the higher sequence number. Accumulators tie.
+// ORDER-1: leaf accumulators before ordinary nodes, then the higher sequence number. Accumulators
+// tie.
 bool Pass::runs_before(std::int32_t a, std::int32_t b) const {
   const GraphNode& first = *entries_[static_cast<std::size_t>(a)].node;
   const GraphNode& second = *entries_[static_cast<std::size_t>(b)].node;
@@ -344,19 +351,18 @@ void Pass::note_order(Entry& entry) {
 }
 
 Gradients Pass::visit_parts(Entry& entry) {
-  const bool capture_first = in_.follows("HOOK-1", "capture-first");
-  if (capture_first) capture(entry);
-  if (entry.runs || !capture_first) {
-    call_tensor_hooks(entry);
-    retain(entry);
+  if (capture_first_) {
+    capture(entry);
+    return entry.runs ? run_node(entry) : Gradients();
   }
-  if (!capture_first) capture(entry);
-  if (!entry.runs) return {};
-  return run_node(entry);
+  call_all_tensor_hooks(entry);
+  retain(entry);
+  capture(entry);
+  return entry.runs ? run_node(entry) : Gradients();
 }
 
-// HOOK-5: what is removed does not start any more. Whether what was added meanwhile runs in this round is
-// free, unless it is a post hook.
+// HOOK-5: what is removed does not start any more. Whether what was added meanwhile runs in this
+// round is free, unless it is a post hook.
 template <typename Call>
 void Pass::for_each_registration(Registrations& list, bool takes_additions, Call call) {
   const std::int64_t start = graph_.tick();
@@ -369,22 +375,61 @@ void Pass::for_each_registration(Registrations& list, bool takes_additions, Call
   }
 }
 
-void Pass::call_tensor_hooks(Entry& entry) {
+void Pass::call_tensor_hooks(Entry& entry, std::size_t slot) {
   GraphNode& node = *entry.node;
-  if (!node.hooks) return;
-  for (std::size_t slot = 0; slot < node.hooks->tensor.size(); ++slot) {
-    Tensor*& gradient = entry.slots[slot];
-    for_each_registration(node.hooks->tensor[slot], false, [&](HookId hook) {
-      if (in_.scenario().hooks[static_cast<std::size_t>(hook)].kind == HookKind::multi) {
-        call_multi_hook(hook, node, static_cast<std::int32_t>(slot), gradient);
-        return;
-      }
-      const auto returned = in_.run_hook(hook, EventKind::tensor_hook, {gradient});
-      if (!returned) return;
-      if (returned->size() != 1) throw error_of(ErrorCategory::hook_result, "HOOK-3");
-      gradient = hook_result(gradient, (*returned)[0]);
-    });
+  Tensor*& gradient = entry.slots[slot];
+  for_each_registration(node.hooks->tensor[slot], false, [&](HookId hook) {
+    if (in_.scenario().hooks[static_cast<std::size_t>(hook)].kind == HookKind::multi) {
+      call_multi_hook(hook, node, static_cast<std::int32_t>(slot), gradient);
+      return;
+    }
+    const auto returned = in_.run_hook(hook, EventKind::tensor_hook, {gradient});
+    if (!returned) return;
+    if (returned->size() != 1) throw error_of(ErrorCategory::hook_result, "HOOK-3");
+    gradient = hook_result(gradient, (*returned)[0]);
+  });
+}
+
+// The hooks of one tensor run in order of registration; those of two outputs of a node are
+// unordered.
+void Pass::call_all_tensor_hooks(Entry& entry) {
+  if (!entry.node->hooks) return;
+  const Cursor start = trace_.cursor;
+  Cursor end;
+  for (std::size_t slot = 0; slot < entry.node->hooks->tensor.size(); ++slot) {
+    if (entry.node->hooks->tensor[slot].empty()) continue;
+    trace_.cursor = start;
+    call_tensor_hooks(entry, slot);
+    join(end, trace_.cursor);
   }
+  trace_.cursor = end.empty() ? start : end;
+}
+
+// What runs between the captures and the node. With `capture-first` tensor hooks are pre-hooks of
+// the node like the others: those of one tensor stand together, where the first of them was added.
+void Pass::call_pre_hooks(Entry& entry) {
+  if (!entry.node->hooks) return capture_first_ ? retain(entry) : void();
+  NodeHooks& hooks = *entry.node->hooks;
+  if (!capture_first_) return call_node_hooks(hooks.pre, EventKind::node_pre_hook, entry.slots);
+  std::vector<std::pair<std::int64_t, std::size_t>> tensors;  // when added, slot
+  for (std::size_t slot = 0; slot < hooks.tensor.size(); ++slot) {
+    if (!hooks.tensor[slot].empty()) tensors.emplace_back(hooks.tensor[slot][0].added_at, slot);
+  }
+  std::sort(tensors.begin(), tensors.end());
+  std::size_t next = 0;
+  const auto call_tensors_before = [&](std::int64_t time) {
+    while (next < tensors.size() && tensors[next].first < time) {
+      call_tensor_hooks(entry, tensors[next++].second);
+    }
+  };
+  for (std::size_t i = 0; i < hooks.pre.size(); ++i) {
+    call_tensors_before(hooks.pre[i].added_at);
+    if (!hooks.pre[i].removed) {
+      call_node_hook(hooks.pre[i].hook, EventKind::node_pre_hook, entry.slots);
+    }
+  }
+  call_tensors_before(std::numeric_limits<std::int64_t>::max());
+  retain(entry);
 }
 
 // HOOK-8: once a pass, when the last participating gradient is there.
@@ -414,7 +459,7 @@ bool Pass::hooks_run_at(const GraphNode* node) const {
   const auto place = index_.find(node);
   if (place == index_.end()) return false;
   const Entry& entry = entries_[static_cast<std::size_t>(place->second)];
-  return in_.follows("HOOK-1", "capture-first") ? entry.runs : entry.is_visited();
+  return capture_first_ ? entry.runs : entry.is_visited();
 }
 
 // HOOK-6: retain-grad follows the tensor; an earlier version of it retains nothing.
@@ -462,21 +507,23 @@ Tensor* Pass::hook_result(Tensor* given, Tensor* returned) const {
   return returned;
 }
 
-void Pass::call_node_hooks(Registrations& list, EventKind kind, Gradients& values) {
-  const bool post = kind == EventKind::node_post_hook;
-  for_each_registration(list, post, [&](HookId hook) {
-    const auto returned = in_.run_hook(hook, kind, values);
-    if (!returned) return;
-    if (returned->size() != values.size()) throw error_of(ErrorCategory::hook_result, "HOOK-3");
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      Tensor* result = (*returned)[i];
-      values[i] = result ? hook_result(values[i], result) : nullptr;
-    }
-  });
+void Pass::call_node_hook(HookId hook, EventKind kind, Gradients& values) {
+  const auto returned = in_.run_hook(hook, kind, values);
+  if (!returned) return;
+  if (returned->size() != values.size()) throw error_of(ErrorCategory::hook_result, "HOOK-3");
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Tensor* result = (*returned)[i];
+    values[i] = result ? hook_result(values[i], result) : nullptr;
+  }
 }
 
-// The node itself between its pre-hooks and its post hooks. A built-in node is traced by hooks of the
-// engine, so its enter and exit are not ordered against the scenario's own node hooks.
+void Pass::call_node_hooks(Registrations& list, EventKind kind, Gradients& values) {
+  const bool post = kind == EventKind::node_post_hook;
+  for_each_registration(list, post, [&](HookId hook) { call_node_hook(hook, kind, values); });
+}
+
+// The node itself between its pre-hooks and its post hooks. A built-in node is traced by hooks of
+// the engine, so its enter and exit are not ordered against the scenario's own node hooks.
 Gradients Pass::run_node(Entry& entry) {
   GraphNode& node = *entry.node;
   const Cursor before = trace_.cursor;
@@ -489,7 +536,7 @@ Gradients Pass::run_node(Entry& entry) {
   Gradients outputs;
   try {
     const std::int32_t start = trace_.event_count();
-    if (node.hooks) call_node_hooks(node.hooks->pre, EventKind::node_pre_hook, entry.slots);
+    call_pre_hooks(entry);
     if (enter != no_id && trace_.event_count() == start) trace_.cursor.clear();
     if (enter != no_id) join(trace_.cursor, {{enter, "HOOK-1"}});
     outputs = run_itself(entry);
@@ -557,7 +604,8 @@ void Pass::check_saved(const GraphNode& node) const {
   }
 }
 
-// ---- Leaves -------------------------------------------------------------------------------------------------
+// ---- Leaves
+// -------------------------------------------------------------------------------------------------
 
 void Pass::accumulate(Entry& entry) {
   GraphNode& node = *entry.node;
@@ -589,7 +637,8 @@ void Pass::add_to_grad(Tensor& tensor, Tensor* gradient) {
   tensor.grad->strides = free ? std::nullopt : strides;  // LEAF-4
 }
 
-// ---- Validation ---------------------------------------------------------------------------------------------
+// ---- Validation
+// ---------------------------------------------------------------------------------------------
 
 void Pass::validate(const GraphNode& node, Gradients& outputs) {
   if (outputs.size() != node.edges.size()) throw error_of(ErrorCategory::gradient_count, "VAL-1");
@@ -659,10 +708,12 @@ void Pass::check_nan(const Gradients& outputs) const {
   }
 }
 
-// ---- Ending -------------------------------------------------------------------------------------------------
+// ---- Ending
+// -------------------------------------------------------------------------------------------------
 
-// ERR-2: no further node starts. Only what is unordered against the failing node may still have run: leaf
-// accumulators that were ready together, or, on several queues, all that the node does not wait for.
+// ERR-2: no further node starts. Only what is unordered against the failing node may still have
+// run: leaf accumulators that were ready together, or, on several queues, all that the node does
+// not wait for.
 void Pass::fail(std::int32_t index, Thrown thrown) {
   failures_.push_back({index, std::move(thrown)});
   if (!(one_queue_ && one_maker_)) return;

@@ -1,13 +1,17 @@
 // Pass: one backward pass, as the clauses describe it.
 //
-//   1. Which nodes do the roots reach, and how many deliveries does each wait for?      TOPO-1, TOPO-2
+//   1. Which nodes do the roots reach, and how many deliveries does each wait for?      TOPO-1,
+//   TOPO-2
 //   2. Which of them must run, which are captured?                                      PRUNE
-//   3. Deliver the seeds. While something is ready, take the first by ORDER-1, visit it: tensor hooks,
-//      retain-grad, capture, pre-hooks, the node, validation, post hooks; release; deliver.   HOOK-1, VAL
+//   3. Deliver the seeds. While something is ready, take the first by ORDER-1, visit it: tensor
+//   hooks,
+//      retain-grad, capture, pre-hooks, the node, validation, post hooks; release; deliver. HOOK-1,
+//      VAL
 //   4. Final callbacks, in order.                                                       CB-1
 //
-// On the CPU alone this order is the engine's. Where several queues are involved, or nodes made by several
-// threads, the same steps give the same values, and only what the clauses order is written down.
+// On the CPU alone this order is the engine's. Where several queues are involved, or nodes made by
+// several threads, the same steps give the same values, and only what the clauses order is written
+// down.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -46,9 +50,9 @@ class Pass {
     bool visited = false;
     bool accumulates = false;  // a leaf that gradients go into
     std::vector<Capture> captures;
-    Gradients slots;           // sums so far
-    Cursor after;              // the last events of those that delivered
-    Cursor last;               // its own last events
+    Gradients slots;                      // sums so far
+    Cursor after;                         // the last events of those that delivered
+    Cursor last;                          // its own last events
     std::vector<std::int32_t> producers;  // only where an error may be unordered
     // What was made while it was visited: events, results of steps, changed gradients.
     std::int32_t first_event = 0, last_event = 0;
@@ -83,13 +87,16 @@ class Pass {
   void follow_order(const Entry& entry);
   void note_order(Entry& entry);
   void pass_on(const Entry& entry, const Edge& edge);
-  void call_tensor_hooks(Entry& entry);
+  void call_tensor_hooks(Entry& entry, std::size_t slot);
+  void call_all_tensor_hooks(Entry& entry);
+  void call_pre_hooks(Entry& entry);
   void call_multi_hook(HookId hook, const GraphNode& node, std::int32_t slot, Tensor* gradient);
   bool hooks_run_at(const GraphNode* node) const;
   void retain(Entry& entry);
   void capture(Entry& entry);
   Gradients run_node(Entry& entry);
   Gradients run_itself(Entry& entry);
+  void call_node_hook(HookId hook, EventKind kind, Gradients& values);
   void call_node_hooks(Registrations& list, EventKind kind, Gradients& values);
   void materialise(const GraphNode& node, Gradients& slots) const;
   void check_saved(const GraphNode& node) const;
@@ -132,13 +139,14 @@ class Pass {
     Gradients gradients;
   };
   std::vector<MultiHook> multi_hooks_;
-  bool one_queue_ = true;     // everything on the CPU
-  bool one_maker_ = true;     // all nodes made by one thread
+  bool capture_first_ = false;  // HOOK-1
+  bool one_queue_ = true;       // everything on the CPU
+  bool one_maker_ = true;       // all nodes made by one thread
   std::int32_t visits_ = 0;
-  Cursor begin_;              // before anything of the pass
-  Cursor ordinary_;           // the last ordinary node that left events
-  Cursor accumulators_;       // leaf accumulators since then
-  Cursor all_;                // what the end of the pass follows
+  Cursor begin_;         // before anything of the pass
+  Cursor ordinary_;      // the last ordinary node that left events
+  Cursor accumulators_;  // leaf accumulators since then
+  Cursor all_;           // what the end of the pass follows
 };
 
 }  // namespace gradcts::oracle

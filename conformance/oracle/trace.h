@@ -1,8 +1,8 @@
 // Trace: writes down what is expected to happen, and in which order.
 //
-// A cursor stands for "now" on one thread of the program: the events that everything from here on must
-// follow. Emitting an event constrains it to follow the cursor, which then is that event. A pass moves the
-// cursor about, since its nodes are ordered by more than one line.
+// A cursor stands for "now" on one thread of the program: the events that everything from here on
+// must follow. Emitting an event constrains it to follow the cursor, which then is that event. A
+// pass moves the cursor about, since its nodes are ordered by more than one line.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -14,7 +14,8 @@
 
 namespace gradcts::oracle {
 
-// An expected event, and the clause that puts it before what follows. Null: the clause of what follows.
+// An expected event, and the clause that puts it before what follows. Null: the clause of what
+// follows.
 struct Point {
   std::int32_t event = 0;
   const char* clause = nullptr;
@@ -36,8 +37,9 @@ class Trace {
   std::int32_t thread = 0;  // of the program
   bool required = true;     // whether what is emitted now must happen
 
-  // `clause` is what the event itself stands for; `order` is why it follows the cursor, where the points of
-  // the cursor do not say. For nodes the instance is the making of the node; for others it is counted here.
+  // `clause` is what the event itself stands for; `order` is why it follows the cursor, where the
+  // points of the cursor do not say. For nodes the instance is the making of the node; for others
+  // it is counted here.
   std::int32_t node(EventKind kind, NodeId subject, std::int32_t instance);
   std::int32_t other(EventKind kind, std::int32_t subject, const char* clause, const char* order);
 
@@ -69,8 +71,8 @@ class Trace {
   Seen& seen(const Event& event);
 
   Expectation& expectation_;
-  Table events_{16};        // by kind, then subject
-  Table steps_{1};          // by step
+  Table events_{16};  // by kind, then subject
+  Table steps_{1};    // by step
 };
 
 }  // namespace gradcts::oracle
