@@ -41,7 +41,7 @@ def everything(catalogue: Catalogue) -> dict[str, str]:
 
 
 def present() -> dict[str, str]:
-    paths = [*FOLDER.glob("cases/*"), *FOLDER.glob("bounds/*"), FOLDER / "coverage.md"]
+    paths = [*FOLDER.glob("cases/*.json"), *FOLDER.glob("bounds/*.tsv"), FOLDER / "coverage.md"]
     return {str(path.relative_to(FOLDER)): path.read_text() for path in sorted(paths)
             if path.exists()}
 

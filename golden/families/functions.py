@@ -104,6 +104,8 @@ def recipes(left_out: list) -> Iterator[Recipe]:
         for scalar_type in ("float64", "float32", "bfloat16", "float16"):
             if main or scalar_type in ("float64", "float16"):
                 yield _special(function, scalar_type, left_out)
+                if function.operation == "relu":
+                    yield partial(_nan, function, scalar_type)
 
 
 def _types_of_order(function: Function, order: int) -> list[str]:
@@ -162,6 +164,8 @@ def _higher(function: Function, order: int, scalar_type: str, attempt: int) -> C
 
 def _special(function: Function, scalar_type: str, left_out: list) -> Recipe:
     points = special_points(scalar_type)
+    if function.operation == "relu":
+        del points["nan"]  # see _nan
     if function.operation == "clamp":
         points["tie"] = [-1.5, 2]
     if function.attributes.get("exponent") == 0.5:  # engines take the root, and differ from pow at
@@ -179,3 +183,13 @@ def _special(function: Function, scalar_type: str, left_out: list) -> Recipe:
         return case
 
     return SpecialRecipe(points, build, left_out)
+
+
+def _nan(function: Function, scalar_type: str, attempt: int) -> Case:
+    """The value is nan; engines differ in whether it is above 0, and no gradient is stated."""
+    case = _case(function, f"{scalar_type}/nan", "nan", scalar_type, ("nan",), 1, attempt)
+    case.leaf("x", tensor_json(scalar_type, [2], ["nan", -1]))
+    case.node("y", function.operation, "x")
+    case.forward()
+    case.read("y")
+    return case
