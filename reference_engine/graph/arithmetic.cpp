@@ -158,10 +158,16 @@ Gradients masked_backward(Operation& op, const Gradients& g) {
 }
 constexpr OperationKind clamp_kind{"Clamp", masked_backward};
 
+// The value of a function whose node has saved it, or its argument (then the first parameter is 1).
+Tensor value_of(Operation& op, Tensor (*function)(const Tensor&)) {
+  const Tensor saved = op.saved(0);
+  return op.parameters.first == 1 ? function(saved) : saved;
+}
+
 // ---- Functions, from their argument x or their value y -----------------------------------------
 
 Gradients exp_backward(Operation& op, const Gradients& g) {
-  return one(mul(g[0], conj(op.saved(0))));  // y
+  return one(mul(g[0], conj(value_of(op, exp))));
 }
 constexpr OperationKind exp_kind{"Exp", exp_backward};
 
@@ -181,19 +187,19 @@ Gradients cos_backward(Operation& op, const Gradients& g) {
 constexpr OperationKind cos_kind{"Cos", cos_backward};
 
 Gradients tanh_backward(Operation& op, const Gradients& g) {
-  const Tensor y = conj(op.saved(0));
+  const Tensor y = conj(value_of(op, tanh));
   return one(mul(g[0], add_scalar(neg(mul(y, y)), 1)));
 }
 constexpr OperationKind tanh_kind{"Tanh", tanh_backward};
 
 Gradients sigmoid_backward(Operation& op, const Gradients& g) {
-  const Tensor y = conj(op.saved(0));
+  const Tensor y = conj(value_of(op, sigmoid));
   return one(mul(g[0], mul(y, add_scalar(neg(y), 1))));
 }
 constexpr OperationKind sigmoid_kind{"Sigmoid", sigmoid_backward};
 
 Gradients relu_backward(Operation& op, const Gradients& g) {
-  const Tensor y = op.saved(0);
+  const Tensor y = value_of(op, relu);
   return one(mul(g[0], indicator(Compare::less, number_like(y, 0), y, g[0].type())));
 }
 constexpr OperationKind relu_kind{"Relu", relu_backward};
@@ -228,11 +234,19 @@ Tensor from_value(const OperationKind& kind, Unary function, const Tensor& a) {
 }
 
 // In place, such a function saves the changed tensor itself, and so notices a later change
-// (KEEP-3). A view cannot be saved like that: its producer comes and goes with its base.
+// (KEEP-3). On a view it saves its argument: its own node is then a part of another one
+// (in_place.h), and what it saved must not lead to it on a second way.
 void from_value_(const OperationKind& kind, Unary function, const Tensor& a) {
   const AutogradState* state = autograd_state(a);
   if (!is_recorded({a}) || (state && state->view)) {
-    return change_in_place(a, [&](const Tensor& x) { return from_value(kind, function, x); });
+    return change_in_place(a, [&](const Tensor& x) {
+      Tensor result = kernels::unary(function, x);
+      if (auto op = record(kind, result, {x})) {
+        op->parameters.first = 1;
+        op->save(0, x);
+      }
+      return result;
+    });
   }
   check_changeable(a);
   auto op = make_node<Operation>(kind, gradient_edges({a}));
