@@ -4,10 +4,13 @@ import json
 import unittest
 from unittest import mock
 
+from mpmath import mp
+
 import generate
 from expectations import BadCase, with_expectations
 from families import Catalogue
 from machine import TruthMachine
+from writer import scenario_text
 
 CATALOGUE = Catalogue()
 
@@ -27,6 +30,15 @@ class Files(unittest.TestCase):
         with mock.patch.object(generate, "present", lambda: files):
             problems = generate.check_sample(CATALOGUE, 10)
         self.assertTrue(any("is not as made" in problem for problem in problems))
+
+    def test_more_digits_change_nothing(self):
+        for index in range(5, len(CATALOGUE), len(CATALOGUE) // 12):
+            with mp.workdps(100):
+                self.assertEqual(scenario_text(CATALOGUE.make(index)), self.at_usual_digits(index))
+
+    @staticmethod
+    def at_usual_digits(index):
+        return scenario_text(CATALOGUE.make(index))
 
     def test_every_file_is_json_and_every_read_has_a_bound(self):
         for name, text in generate.present().items():
