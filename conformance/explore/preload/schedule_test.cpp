@@ -177,6 +177,11 @@ TEST(Schedule, ACircleIsReportedAlthoughAThirdThreadGoesOn) {
   EXPECT_THAT(outcome.report, HasSubstr("can run; is about to"));
 }
 
+TEST(Schedule, ThreadsLeftBehindRunToTheirEndUnderControl) {
+  const Outcome outcome = run("lock_inversion_of_threads_left_behind --schedules 100");
+  EXPECT_EQ(outcome.status, GRADCTS_SCHEDULE_DEADLOCK) << outcome.last_line;
+}
+
 TEST(Schedule, ALostWakeUpIsReportedWithTheSignalThatWasLost) {
   const Outcome outcome = run("lost_wake_up --schedules 200");
   ASSERT_EQ(outcome.status, GRADCTS_SCHEDULE_DEADLOCK) << outcome.last_line;

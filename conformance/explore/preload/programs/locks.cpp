@@ -44,6 +44,13 @@ bool lock_inversion_beside_a_busy_thread() {
   return true;
 }
 
+// The scenario is over before its threads are.
+bool lock_inversion_of_threads_left_behind() {
+  std::thread([] { lock_both(first_mutex, second_mutex); }).detach();
+  std::thread([] { lock_both(second_mutex, first_mutex); }).detach();
+  return true;
+}
+
 bool counting_under_a_mutex() {
   int count = 0;
   std::mutex mutex;
@@ -146,6 +153,7 @@ const std::vector<Program> of_locks = {
     {"lock_inversion", lock_inversion},
     {"ordered_locks", ordered_locks},
     {"lock_inversion_beside_a_busy_thread", lock_inversion_beside_a_busy_thread},
+    {"lock_inversion_of_threads_left_behind", lock_inversion_of_threads_left_behind},
     {"counting_under_a_mutex", counting_under_a_mutex},
     {"recursive_mutex", recursive_mutex},
     {"try_lock", try_lock},

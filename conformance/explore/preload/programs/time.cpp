@@ -75,21 +75,31 @@ bool watching_the_clock() {
   return true;
 }
 
+// An hour from now on that clock, which is long past on the other one. The signal comes first.
 bool deadline_of_the_monotonic_clock() {
   pthread_condattr_t attributes;
   pthread_condattr_init(&attributes);
   pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  pthread_cond_t never;
-  pthread_cond_init(&never, &attributes);
+  pthread_cond_t changed;
+  pthread_cond_init(&changed, &attributes);
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  bool ready = false;
   pthread_mutex_lock(&mutex);
+  std::thread producer([&] {
+    pthread_mutex_lock(&mutex);
+    ready = true;
+    pthread_cond_signal(&changed);
+    pthread_mutex_unlock(&mutex);
+  });
   timespec deadline;
   clock_gettime(CLOCK_MONOTONIC, &deadline);
-  deadline.tv_nsec += 1;
-  const int result = pthread_cond_timedwait(&never, &mutex, &deadline);
+  deadline.tv_sec += 3600;
+  bool timed_out = false;
+  while (!ready) timed_out |= pthread_cond_timedwait(&changed, &mutex, &deadline) == ETIMEDOUT;
   pthread_mutex_unlock(&mutex);
-  pthread_cond_destroy(&never);
-  return result == ETIMEDOUT;
+  producer.join();
+  pthread_cond_destroy(&changed);
+  return !timed_out;
 }
 
 }  // namespace
