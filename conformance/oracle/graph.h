@@ -73,6 +73,7 @@ struct Tensor {
   Tensor* grad = nullptr;
   bool grad_unknown = false;  // an unordered error left it undetermined
   bool retains_grad = false;
+  std::int64_t retains_since = 0;  // Graph::clock
 };
 
 // What a slot expects: the kind of the forward output that it belongs to.

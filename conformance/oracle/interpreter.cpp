@@ -278,7 +278,10 @@ void Interpreter::add_hook(HookId id) {
     case HookKind::retain_grad:
       if (!tensor || !Graph::tracked(*tensor))
         throw Refused{ErrorCategory::invalid_argument, nullptr};
-      tensor->retains_grad = tensor->origin.node != nullptr;
+      if (tensor->origin.node && !tensor->retains_grad) {
+        tensor->retains_grad = true;
+        tensor->retains_since = graph_.tick();
+      }
       return;
     case HookKind::node_pre:
       return add_to(node_of(hook.node).make_hooks().pre, id);

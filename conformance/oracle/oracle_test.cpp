@@ -268,6 +268,21 @@ TEST(Hooks, WithCaptureFirstTensorHooksArePreHooksInOrderOfRegistration) {
   EXPECT_EQ(older.given("post"), 60);
 }
 
+TEST(Hooks, WithCaptureFirstRetainGradStandsWithTheTensorsHooks) {
+  const std::string body =
+      "'leaves': [{'name': 'x', 'value': 5}],"
+      "'nodes': [{'name': 'mid', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
+      "'hooks': [{'name': 'h', 'kind': 'tensor', 'on': 'mid', 'returns': [10]},"
+      "          {'name': 'pre', 'kind': 'node_pre', 'on': 'mid', 'returns': [5]},"
+      "          {'name': 'retain', 'kind': 'retain_grad', 'on': 'mid'}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'mid', 'seed': 1}]},"
+      "            {'do': 'read', 'grads': ['mid', 'x']}]";
+  for (const char* alternative : {"hooks-first", "capture-first"}) {
+    const Told told(scenario_of(body), make_dialect("reference", {{"HOOK-1", alternative}}));
+    EXPECT_THAT(told.numbers("read"), ElementsAre(10, 100));
+  }
+}
+
 TEST(Hooks, HooksOfTwoOutputsOfANodeAreUnordered) {
   const Told told(
       "'leaves': [{'name': 'a', 'value': [1, 2]}],"

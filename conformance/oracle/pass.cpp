@@ -356,7 +356,7 @@ Gradients Pass::visit_parts(Entry& entry) {
     return entry.runs ? run_node(entry) : Gradients();
   }
   call_all_tensor_hooks(entry);
-  retain(entry);
+  for (std::size_t slot = 0; slot < entry.slots.size(); ++slot) retain(entry, slot);
   capture(entry);
   return entry.runs ? run_node(entry) : Gradients();
 }
@@ -406,30 +406,49 @@ void Pass::call_all_tensor_hooks(Entry& entry) {
 }
 
 // What runs between the captures and the node. With `capture-first` tensor hooks are pre-hooks of
-// the node like the others: those of one tensor stand together, where the first of them was added.
+// the node like the others: those of one tensor stand together, with its retain-grad as the last,
+// where the first of them was added.
 void Pass::call_pre_hooks(Entry& entry) {
-  if (!entry.node->hooks) return capture_first_ ? retain(entry) : void();
-  NodeHooks& hooks = *entry.node->hooks;
-  if (!capture_first_) return call_node_hooks(hooks.pre, EventKind::node_pre_hook, entry.slots);
-  std::vector<std::pair<std::int64_t, std::size_t>> tensors;  // when added, slot
-  for (std::size_t slot = 0; slot < hooks.tensor.size(); ++slot) {
-    if (!hooks.tensor[slot].empty()) tensors.emplace_back(hooks.tensor[slot][0].added_at, slot);
+  if (!capture_first_) {
+    if (entry.node->hooks) {
+      call_node_hooks(entry.node->hooks->pre, EventKind::node_pre_hook, entry.slots);
+    }
+    return;
   }
-  std::sort(tensors.begin(), tensors.end());
+  std::vector<std::pair<std::int64_t, std::size_t>> tensors = tensors_by_first_hook(*entry.node);
   std::size_t next = 0;
   const auto call_tensors_before = [&](std::int64_t time) {
-    while (next < tensors.size() && tensors[next].first < time) {
-      call_tensor_hooks(entry, tensors[next++].second);
+    for (; next < tensors.size() && tensors[next].first < time; ++next) {
+      if (entry.node->hooks) call_tensor_hooks(entry, tensors[next].second);
+      retain(entry, tensors[next].second);
     }
   };
-  for (std::size_t i = 0; i < hooks.pre.size(); ++i) {
-    call_tensors_before(hooks.pre[i].added_at);
-    if (!hooks.pre[i].removed) {
-      call_node_hook(hooks.pre[i].hook, EventKind::node_pre_hook, entry.slots);
-    }
+  Registrations none;
+  Registrations& hooks = entry.node->hooks ? entry.node->hooks->pre : none;
+  for (std::size_t i = 0; i < hooks.size(); ++i) {
+    call_tensors_before(hooks[i].added_at);
+    if (hooks[i].removed) continue;
+    call_node_hook(hooks[i].hook, EventKind::node_pre_hook, entry.slots);
   }
   call_tensors_before(std::numeric_limits<std::int64_t>::max());
-  retain(entry);
+}
+
+// When the first hook of an output was added, and which output; only those with hooks or
+// retain-grad.
+std::vector<std::pair<std::int64_t, std::size_t>> Pass::tensors_by_first_hook(
+    const GraphNode& node) const {
+  std::vector<std::pair<std::int64_t, std::size_t>> tensors;
+  for (std::size_t slot = 0; slot < node.slots.size(); ++slot) {
+    const Tensor* tensor = node.slots[slot].tensor;
+    std::int64_t first = std::numeric_limits<std::int64_t>::max();
+    if (node.hooks && !node.hooks->tensor[slot].empty()) {
+      first = node.hooks->tensor[slot][0].added_at;
+    }
+    if (tensor && tensor->retains_grad) first = std::min(first, tensor->retains_since);
+    if (first != std::numeric_limits<std::int64_t>::max()) tensors.emplace_back(first, slot);
+  }
+  std::sort(tensors.begin(), tensors.end());
+  return tensors;
 }
 
 // HOOK-8: once a pass, when the last participating gradient is there.
@@ -463,12 +482,10 @@ bool Pass::hooks_run_at(const GraphNode* node) const {
 }
 
 // HOOK-6: retain-grad follows the tensor; an earlier version of it retains nothing.
-void Pass::retain(Entry& entry) {
-  for (std::size_t slot = 0; slot < entry.slots.size(); ++slot) {
-    Tensor* tensor = entry.node->slots[slot].tensor;
-    if (!tensor || !tensor->retains_grad || tensor->origin.node != entry.node) continue;
-    if (entry.slots[slot]) add_to_grad(*tensor, entry.slots[slot]);
-  }
+void Pass::retain(Entry& entry, std::size_t slot) {
+  Tensor* tensor = entry.node->slots[slot].tensor;
+  if (!tensor || !tensor->retains_grad || tensor->origin.node != entry.node) return;
+  if (entry.slots[slot]) add_to_grad(*tensor, entry.slots[slot]);
 }
 
 // PRUNE-6, HOOK-7: what the node would have received, changed by the capture's own hooks.

@@ -92,7 +92,9 @@ class Pass {
   void call_pre_hooks(Entry& entry);
   void call_multi_hook(HookId hook, const GraphNode& node, std::int32_t slot, Tensor* gradient);
   bool hooks_run_at(const GraphNode* node) const;
-  void retain(Entry& entry);
+  void retain(Entry& entry, std::size_t slot);
+  std::vector<std::pair<std::int64_t, std::size_t>> tensors_by_first_hook(
+      const GraphNode& node) const;
   void capture(Entry& entry);
   Gradients run_node(Entry& entry);
   Gradients run_itself(Entry& entry);
