@@ -51,6 +51,13 @@ class PassOn : public Node {
   std::string name() const override { return "PassOn"; }
 };
 
+Root root_at(const NodePointer& node) {
+  Root root;
+  root.edge.node = node;
+  root.seed = ones({1});
+  return root;
+}
+
 InputMetadata metadata() {
   return InputMetadata(ones({1}));
 }
@@ -72,11 +79,11 @@ class ReferenceGraph : public Graph {
   explicit ReferenceGraph(const GraphShape& shape) : nodes_(make_nodes(shape)) {}
 
   void backward() override {
-    const Root root = make_root();
+    const Root root = root_at(nodes_[0]);
     Engine::default_engine().backward({&root, 1}, {.keep_graph = true});
   }
   void grad(std::size_t node) override {
-    const Root root = make_root();
+    const Root root = root_at(nodes_[0]);
     const Capture capture{{nodes_[node], 0}, {}};
     Engine::default_engine().grad({&root, 1}, {&capture, 1}, {.keep_graph = true});
   }
@@ -85,8 +92,6 @@ class ReferenceGraph : public Graph {
   }
 
  private:
-  Root make_root() const { return {{nodes_[0], 0}, ones({1})}; }
-
   std::vector<NodePointer> nodes_;
 };
 
@@ -126,7 +131,7 @@ class FloorGraph : public Graph {
 class Nest : public Node {
  public:
   explicit Nest(int depth) : depth_(depth) { add_slot(metadata()); }
-  Gradients apply(Gradients&& gradients) override {
+  Gradients apply(Gradients&&) override {
     if (depth_ > 0) run_nested_reference(depth_ - 1);
     return {};
   }
@@ -147,7 +152,7 @@ std::unique_ptr<Graph> make_floor_graph(const GraphShape& shape) {
 }
 
 void run_nested_reference(int depth) {
-  const Root root{{make_node<Nest>(depth), 0}, ones({1})};
+  const Root root = root_at(make_node<Nest>(depth));
   Engine::default_engine().backward({&root, 1});
 }
 
