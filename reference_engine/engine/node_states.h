@@ -67,7 +67,10 @@ class NodeStates {
     std::uint32_t index;
     bool is_new;
   };
-  Added add(Node& node);
+  Added add(Node& node) {
+    const std::uint32_t claimed = NodeClaim::index(node, pass_);
+    return claimed != NodeClaim::none ? Added{claimed, false} : add_unclaimed(node);
+  }
 
   // The node has run: it is not found any more, and other passes may claim it.
   void forget(NodeState& state) {
@@ -81,6 +84,9 @@ class NodeStates {
   static constexpr std::uint32_t first_chunk_size = 32;
   static constexpr std::uint32_t chunk_size = 4096;
 
+  static NodeState* allocate_chunk(bool is_first);
+  static void free_chunk(NodeState* chunk, bool is_first);
+  Added add_unclaimed(Node& node);
   NodeState* find_unclaimed(const Node& node) const;
   void forget_unclaimed(const NodeState& state);
   NodeState& append(Node& node);

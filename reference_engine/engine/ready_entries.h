@@ -40,10 +40,10 @@ struct ReadyEntry {
 // (ORDER-3).
 class ReadyEntries {
  public:
-  bool empty() const { return falling_is_empty() && rising_.empty() && heap_.empty(); }
+  bool empty() const { return falling_.empty() && rising_.empty() && heap_.empty(); }
 
   void push(const ReadyEntry& entry) {
-    if (falling_is_empty() || entry.priority <= falling_.back().priority) {
+    if (falling_.empty() || entry.priority <= falling_.back().priority) {
       falling_.push_back(entry);
     } else if (rising_.empty() || entry.priority >= rising_.back().priority) {
       rising_.push_back(entry);
@@ -58,10 +58,11 @@ class ReadyEntries {
 
   // Not empty.
   ReadyEntry take_best() {
-    const ReadyEntry taken = best();
-    if (!falling_is_empty() && &best() == &falling_[first_]) {
+    const ReadyEntry* chosen = &best();
+    const ReadyEntry taken = *chosen;
+    if (!falling_.empty() && chosen == &falling_[first_]) {
       if (++first_ == falling_.size()) clear_falling();
-    } else if (!rising_.empty() && &best() == &rising_.back()) {
+    } else if (!rising_.empty() && chosen == &rising_.back()) {
       rising_.pop_back();
     } else {
       std::pop_heap(heap_.begin(), heap_.end(), is_worse);
@@ -85,7 +86,6 @@ class ReadyEntries {
  private:
   static bool is_worse(const ReadyEntry& a, const ReadyEntry& b) { return a.priority < b.priority; }
 
-  bool falling_is_empty() const { return falling_.empty(); }
   void clear_falling() {
     falling_.clear();
     first_ = 0;

@@ -26,12 +26,6 @@ void ThreadStateGuard::enter(GraphTask& task) {
   mode_.running = {nullptr, &task, is_edge_needed_in_pass};
 }
 
-void ThreadStateGuard::settle(const GraphTask& task) {
-  mode_.recording = task.options.create_graph;
-  mode_.anomaly = task.anomaly;
-  if (mode_.value.get() != task.user_value.get()) mode_.value = task.user_value;
-}
-
 void ThreadStateGuard::leave() {
   context_.task = previous_task_;
   mode_ = previous_mode_;

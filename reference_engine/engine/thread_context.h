@@ -3,12 +3,11 @@
 
 #include <memory>
 
+#include "reference_engine/engine/graph_task.h"
 #include "reference_engine/engine/ready_queue.h"
 #include "reference_engine/graph/thread_mode.h"
 
 namespace gradcts::reference {
-
-class GraphTask;
 
 struct ThreadContext {
   // Of the CPU's nodes of passes called on this thread; of its device's nodes, for a worker.
@@ -33,7 +32,11 @@ class ThreadStateGuard {
   void enter(GraphTask& task);
 
   // Undoes what a node may have changed: a change ends with the node that made it.
-  void settle(const GraphTask& task);
+  void settle(const GraphTask& task) {
+    mode_.recording = task.options.create_graph;
+    mode_.anomaly = task.anomaly;
+    if (mode_.value.get() != task.user_value.get()) mode_.value = task.user_value;
+  }
 
   // Back to what was there at the beginning, and lets go of everything that came from a pass
   // (TLS-2).
