@@ -23,7 +23,8 @@ struct SuiteEntry {
 std::vector<Scenario> expand_suite(const Json& suite);
 
 // Every scenario of a file (suite or single scenario) or of all *.json files below a folder, in
-// order of path. Throws FormatError with the file's name in front; duplicate ids are refused.
+// order of path; a folder `expectations` is about engines and holds no suites. Throws FormatError
+// with the file's name in front; duplicate ids are refused.
 std::vector<SuiteEntry> load_suites(const std::string& path);
 
 }  // namespace gradcts

@@ -170,11 +170,12 @@ class SuiteFiles : public ::testing::Test {
   void SetUp() override {
     folder_ = std::filesystem::path(::testing::TempDir()) / "gradcts_suite_files";
     std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_ / "inner");
+    std::filesystem::create_directories(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   std::string write(const std::string& name, std::string_view text) {
+    std::filesystem::create_directories((folder_ / name).parent_path());
     std::ofstream(folder_ / name) << text;
     return (folder_ / name).string();
   }
@@ -198,6 +199,7 @@ TEST_F(SuiteFiles, AreReadInOrderOfTheirPaths) {
   write("z.json", single);
   write("inner/a.json", suite_of(fan_in).dump());
   write("notes.txt", "no scenario");
+  write("expectations/engine.json", "{}");
   const auto entries = load_suites(folder_.string());
   ASSERT_EQ(entries.size(), 5U);
   EXPECT_EQ(entries[0].scenario.id, "acc/fan-in/1");
