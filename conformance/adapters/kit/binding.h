@@ -31,8 +31,7 @@
 
 namespace gradcts::kit {
 
-// ---- What the kit hands to a Binding
-// --------------------------------------------------------------
+// ---- What the kit hands to a Binding ----
 //
 // Bodies are scripts of the scenario, for the engine to own and to call: inside a node, hook or
 // callback. An engine drops a body when it drops the node or the registration: the kit counts live
@@ -72,8 +71,7 @@ class TraceBody {
 
 using CallbackBody = std::function<void()>;
 
-// ---- Requests
-// -------------------------------------------------------------------------------------
+// ---- Requests ----
 
 // One value that a custom node saves: an input or an output of it.
 struct SavedValue {
@@ -121,8 +119,7 @@ struct ThreadState {
   bool operator==(const ThreadState&) const = default;
 };
 
-// ---- The contract
-// -----------------------------------------------------------------------------------
+// ---- The contract ----
 
 // Tensor: a handle; default-constructed it is undefined; copies are handles to the same tensor.
 // List: a sequence of Tensors (std::vector, absl::InlinedVector, ...).
@@ -207,8 +204,7 @@ concept HasLife = std::constructible_from<B, const Scenario&> && requires(B& b) 
   b.finish();
 };
 
-// ---- What a Binding may leave out
-// ------------------------------------------------------------------
+// ---- What a Binding may leave out ----
 
 template <typename B>
 using SharedHook = std::shared_ptr<HookBody<B>>;

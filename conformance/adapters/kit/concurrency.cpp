@@ -36,8 +36,7 @@ MeetingPoints::MeetingPoints(const Scenario& scenario) : locks_(scenario.locks.s
   for (const auto& barrier : scenario.barriers) barriers_.emplace_back(barrier.parties);
 }
 
-// ---- Children
-// ---------------------------------------------------------------------------------------
+// ---- Children ----
 
 namespace {
 

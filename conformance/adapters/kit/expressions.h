@@ -44,7 +44,15 @@ struct Scope {
   // What the running node saved, unpacked: saved[i] is the value saves[i]. Empty elsewhere.
   std::span<const ValueId> saves;
   std::span<const Tensor> saved;
-  Pools<B>* pools = nullptr;
+  Pools<B>* pools = nullptr;  // of the running node
+
+  // An engine that lets a hook change the number of gradients (HOOK-3) is wrong, and does not crash
+  // us.
+  const Tensor& slot(std::int32_t index) const {
+    const auto position = static_cast<std::size_t>(index);
+    if (position >= slots.size()) throw std::out_of_range("a script was given too few tensors");
+    return slots[position];
+  }
 };
 
 template <typename B>
@@ -78,7 +86,7 @@ class Evaluator {
       case Expression::Kind::combination:
         return combination(expression.terms);
       case Expression::Kind::pass:
-        return slot(expression.slot);
+        return scope_.slot(expression.slot);
       case Expression::Kind::constant:
         return binding_.make(*expression.constant);
       case Expression::Kind::pool:
@@ -95,7 +103,7 @@ class Evaluator {
     Tensor sum;
     bool fresh = false;
     for (const Term& term : terms) {
-      const Tensor& from = slot(term.slot);
+      const Tensor& from = scope_.slot(term.slot);
       if (!binding_.defined(from)) continue;
       const bool as_it_is = term.factor == 1 && term.times == no_id;
       add(sum, fresh, as_it_is ? from : weighted(from, term), !as_it_is);
@@ -119,13 +127,6 @@ class Evaluator {
   Tensor finish(Tensor sum, bool fresh) const {
     if (fresh || !binding_.defined(sum)) return sum;
     return binding_.scaled(sum, 1);
-  }
-
-  const Tensor& slot(std::int32_t index) const {
-    // An engine that lets a hook change the number of gradients (HOOK-3) is wrong, and does not crash us.
-    const auto position = static_cast<std::size_t>(index);
-    if (position >= scope_.slots.size()) throw std::out_of_range("a script was given too few tensors");
-    return scope_.slots[position];
   }
 
   Tensor value(ValueId id) const {

@@ -70,8 +70,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     NodeId hooked = no_id;                    // or the node that the hook is on
   };
 
-  // ---- Bodies
-  // -------------------------------------------------------------------------------------
+  // ---- Bodies ----
 
   // Keeps the interpreter valid for as long as the engine keeps the body, and counts it.
   struct Owned {
@@ -84,7 +83,8 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     ScriptedNode(Interpreter& i, NodeId n, std::int32_t m) : Owned(i), id(n), making(m) {}
     List run(typename B::RunningNode& node, List&& gradients) override {
       LifeToken running(this->interpreter->running_);
-      return this->interpreter->run_node(*this, node, gradients);
+      const List own = std::move(gradients);
+      return this->interpreter->run_node(*this, node, own);
     }
     const NodeId id;
     const std::int32_t making;
@@ -94,11 +94,10 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   struct ScriptedHook final : HookBody<B>, Owned {
     ScriptedHook(Interpreter& i, HookId h) : Owned(i), id(h) {}
     std::optional<List> run(std::span<const Tensor> slots) override {
-      const Hook& hook = this->interpreter->scenario_.hooks[static_cast<std::size_t>(id)];
-      return this->interpreter->run_hook(id, event_of(hook.kind), hook.script, slots, pools);
+      const Hook& hook = this->interpreter->scenario_.hooks[at(id)];
+      return this->interpreter->run_hook(id, event_of(hook.kind), hook.script, slots);
     }
     const HookId id;
-    Pools<B> pools;
   };
 
   struct SavedHooks final : SavedHooksBody<B>, Owned {
@@ -106,14 +105,12 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     Tensor pack(const Tensor& tensor) override { return half(EventKind::pack, tensor); }
     Tensor unpack(const Tensor& packed) override { return half(EventKind::unpack, packed); }
     Tensor half(EventKind kind, const Tensor& tensor) {
-      const Hook& hook = this->interpreter->scenario_.hooks[static_cast<std::size_t>(id)];
+      const Hook& hook = this->interpreter->scenario_.hooks[at(id)];
       const Script& script = kind == EventKind::pack ? hook.script : hook.unpack_script;
-      const auto result =
-          this->interpreter->run_hook(id, kind, script, std::span(&tensor, 1), pools);
-      return result && !result->empty() ? (*result)[0] : tensor;
+      const auto result = this->interpreter->run_hook(id, kind, script, std::span(&tensor, 1));
+      return result ? (*result)[0] : tensor;
     }
     const HookId id;
-    Pools<B> pools;
   };
 
   struct NodeTrace final : TraceBody, Owned {
@@ -133,24 +130,24 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     const CallbackId id;
   };
 
-  // ---- The whole run
-  // --------------------------------------------------------------------------------
+  // ---- The whole run ----
 
   Outcome run_all() {
     for (std::size_t i = 0; i < scenario_.leaves.size(); ++i) make_leaf(i);
     Context program;
     run_steps(scenario_.program, program);
     running_.wait_for_none();
-    Outcome outcome;
-    outcome.leaf_grads = take_leaf_grads();
+    Values leaf_grads = take_leaf_grads();
+    std::optional<std::int32_t> threads;
+    if constexpr (CountsThreads<B>) threads = binding_.engine_threads();
     let_go();
     binding_.finish();
     const std::int64_t live = alive_.wait_for_none(std::chrono::seconds(1));
-    Outcome recorded = recorder_.take();
-    recorded.leaf_grads = std::move(outcome.leaf_grads);
-    recorded.state.live_objects = live;
-    if constexpr (CountsThreads<B>) recorded.state.engine_threads = binding_.engine_threads();
-    return recorded;
+    Outcome outcome = recorder_.take();
+    outcome.leaf_grads = std::move(leaf_grads);
+    outcome.state.live_objects = live;
+    outcome.state.engine_threads = threads;
+    return outcome;
   }
 
   // Reads them, and clears them: a `.grad` with history is the one cycle that may stay (GRAPH2-4).
@@ -175,8 +172,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     nodes_.clear();
   }
 
-  // ---- Making leaves and nodes
-  // ----------------------------------------------------------------------
+  // ---- Making leaves and nodes ----
 
   void make_leaf(std::size_t index) {
     const Leaf& leaf = scenario_.leaves[index];
@@ -199,19 +195,19 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   void watch_accumulator(std::size_t leaf, const Tensor& tensor) {
     const NodeId id = accumulator_of(scenario_, static_cast<std::int32_t>(leaf));
     const bool traced = scenario_.trace == Trace::all;
-    NodeHandle& kept = nodes_[static_cast<std::size_t>(id)];
-    if (kept || !(traced || named_[static_cast<std::size_t>(id)])) return;
+    NodeHandle& kept = nodes_[at(id)];
+    if (kept || !(traced || named_[at(id)])) return;
     kept = binding_.accumulator_of(tensor);
     if (traced) binding_.trace(kept, std::make_shared<NodeTrace>(*this, id, 0));
   }
 
   void make_node(NodeId id) {
-    const Node& node = scenario_.nodes[static_cast<std::size_t>(id)];
+    const Node& node = scenario_.nodes[at(id)];
     List inputs;
     for (const ValueId input : node.inputs) inputs.push_back(values_.get(input));
     const bool in_place = spec_of(node.operation).in_place;
     const NodeHandle before = in_place ? binding_.node_of(inputs[0]) : NodeHandle();
-    const std::int32_t making = makings_[static_cast<std::size_t>(id)].fetch_add(1);
+    const std::int32_t making = makings_[at(id)].fetch_add(1);
     List outputs;
     if (node.custom) {
       make_custom(id, node, making, inputs, outputs);
@@ -227,28 +223,26 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   }
 
   void node_is_made(NodeId id, std::int32_t making, NodeHandle node) {
-    const bool built_in = !scenario_.nodes[static_cast<std::size_t>(id)].custom;
+    const bool built_in = !scenario_.nodes[at(id)].custom;
     if (node && built_in && scenario_.trace == Trace::all) {
       binding_.trace(node, std::make_shared<NodeTrace>(*this, id, making));
     }
-    if (named_[static_cast<std::size_t>(id)])
-      nodes_[static_cast<std::size_t>(id)] = std::move(node);
-    add_hooks_at_creation(id, scenario_.nodes[static_cast<std::size_t>(id)].outputs);
+    if (named_[at(id)]) nodes_[at(id)] = std::move(node);
+    add_hooks_at_creation(id, scenario_.nodes[at(id)].outputs);
   }
 
   void make_custom(NodeId id, const Node& node, std::int32_t making, const List& inputs,
                    List& outputs) {
     auto body = std::make_shared<ScriptedNode>(*this, id, making);
-    compute_forward(node, inputs, outputs, body->pools);
+    compute_forward(node, inputs, outputs);
     const std::vector<SavedValue> saves = saved_values(node);
     binding_.make_custom(CustomNodeRequest<B>{node, inputs, outputs, saves, std::move(body)});
   }
 
-  void compute_forward(const Node& node, const List& inputs, List& outputs, Pools<B>& pools) {
+  void compute_forward(const Node& node, const List& inputs, List& outputs) {
     [[maybe_unused]] typename B::NoRecording no_recording;
     Scope<B> scope;
     scope.slots = std::span<const Tensor>(inputs.data(), inputs.size());
-    scope.pools = &pools;
     const Evaluator<B> evaluator(binding_, values_, scope);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const auto& forward = node.custom->forward;
@@ -257,8 +251,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     }
   }
 
-  // ---- Hooks
-  // ----------------------------------------------------------------------------------------
+  // ---- Hooks ----
 
   void add_hooks_at_creation(NodeId node, std::span<const ValueId> values) {
     for (std::size_t i = 0; i < scenario_.hooks.size(); ++i) {
@@ -280,9 +273,9 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   }
 
   void add_hook(HookId id) {
-    HookHandle handle = register_hook(id, scenario_.hooks[static_cast<std::size_t>(id)]);
+    HookHandle handle = register_hook(id, scenario_.hooks[at(id)]);
     std::lock_guard lock(hooks_mutex_);
-    hooks_[static_cast<std::size_t>(id)].push_back(std::move(handle));
+    hooks_[at(id)].push_back(std::move(handle));
   }
 
   HookHandle register_hook(HookId id, const Hook& hook) {
@@ -311,8 +304,9 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
         }
         break;
       case HookKind::multi:
-        if constexpr (HasMultiHooks<B>)
+        if constexpr (HasMultiHooks<B>) {
           return binding_.add_multi_hook(tensors(hook.values), body());
+        }
         break;
       case HookKind::capture:
       case HookKind::saved:
@@ -325,18 +319,17 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     std::vector<HookHandle> handles;
     {
       std::lock_guard lock(hooks_mutex_);
-      handles.swap(hooks_[static_cast<std::size_t>(id)]);
+      handles.swap(hooks_[at(id)]);
     }
     if constexpr (HasTensorHooks<B>) {
       for (const HookHandle& handle : handles) binding_.remove_hook(handle);
     }
   }
 
-  // ---- Scripts
-  // --------------------------------------------------------------------------------------
+  // ---- Scripts ----
 
   List run_node(ScriptedNode& body, typename B::RunningNode& node, const List& gradients) {
-    const Node& described = scenario_.nodes[static_cast<std::size_t>(body.id)];
+    const Node& described = scenario_.nodes[at(body.id)];
     const CustomNode& custom = *described.custom;
     List saved;
     for (std::size_t i = 0; i < custom.saves.size(); ++i) saved.push_back(node.saved(i));
@@ -366,11 +359,10 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   }
 
   std::optional<List> run_hook(HookId id, EventKind kind, const Script& script,
-                               std::span<const Tensor> slots, Pools<B>& pools) {
+                               std::span<const Tensor> slots) {
     LifeToken running(running_);
     recorder_.event(kind, id, read_all(slots));
-    Context context{
-        true, {slots, {}, {}, &pools}, nullptr, scenario_.hooks[static_cast<std::size_t>(id)].node};
+    Context context{true, {slots, {}, {}, nullptr}, nullptr, scenario_.hooks[at(id)].node};
     run_steps(script.steps, context);
     if (!script.returns) return std::nullopt;
     return returns_of(script, context.scope, 0);
@@ -380,11 +372,10 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     LifeToken running(running_);
     recorder_.event(EventKind::callback, id, {});
     Context context{true, {}, nullptr, no_id};
-    run_steps(scenario_.callbacks[static_cast<std::size_t>(id)].steps, context);
+    run_steps(scenario_.callbacks[at(id)].steps, context);
   }
 
-  // ---- Steps
-  // ----------------------------------------------------------------------------------------
+  // ---- Steps ----
 
   void run_steps(const Steps& steps, Context& context) {
     for (const Step& step : steps) run_step(step, context);
@@ -481,7 +472,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   }
 
   void perform(const KeepStep& step, StepId, Context& context, Values&) {
-    const Tensor& slot = context.scope.slots[static_cast<std::size_t>(step.slot)];
+    const Tensor& slot = context.scope.slot(step.slot);
     values_.set(step.as, binding_.defined(slot) ? through(slot, step.through) : Tensor());
     add_hooks_at_creation(no_id, std::span(&step.as, 1));
   }
@@ -497,9 +488,9 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   void perform(const RequiresGradStep& step, StepId, Context&, Values&) {
     const Tensor tensor = values_.get(step.value);
     binding_.set_requires_grad(tensor, step.on);
-    const Value& value = scenario_.values[static_cast<std::size_t>(step.value)];
+    const Value& value = scenario_.values[at(step.value)];
     if (step.on && value.origin == Value::Origin::leaf) {
-      watch_accumulator(static_cast<std::size_t>(value.producer), tensor);
+      watch_accumulator(at(value.producer), tensor);
     }
   }
 
@@ -612,11 +603,12 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     }
   }
 
-  // ---- Small helpers
-  // ----------------------------------------------------------------------------------
+  // ---- Small helpers ----
+
+  static std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
 
   NodeHandle node(NodeId id) {
-    const NodeHandle& named = nodes_[static_cast<std::size_t>(id)];
+    const NodeHandle& named = nodes_[at(id)];
     if (!named) throw NotOffered("a node without history: '" + node_name(scenario_, id) + "'");
     return named;
   }

@@ -1,6 +1,7 @@
 // Counting what the engine must let go of: scripted nodes, hooks and callbacks (LIFE-1).
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -8,16 +9,14 @@
 
 namespace gradcts::kit {
 
-// How many of something there are. Thread-safe.
+// How many of something there are. Thread-safe. It must outlive what it counts.
 class LifeCounter {
  public:
-  void add() {
-    std::lock_guard lock(mutex_);
-    ++count_;
-  }
+  void add() { count_.fetch_add(1, std::memory_order_relaxed); }
   void subtract() {
-    std::lock_guard lock(mutex_);
-    if (--count_ == 0) none_.notify_all();
+    if (count_.fetch_sub(1) > 1) return;
+    std::lock_guard lock(mutex_);  // whoever waits has seen the old count and sleeps, or will look
+    none_.notify_all();
   }
 
   // Waits until there are none, or the patience is over; returns how many there are. An engine's
@@ -33,12 +32,12 @@ class LifeCounter {
   }
 
  private:
+  std::atomic<std::int64_t> count_{0};
   std::mutex mutex_;
   std::condition_variable none_;
-  std::int64_t count_ = 0;
 };
 
-// Counts for as long as it lives. The counter must outlive it.
+// Counts for as long as it lives.
 class LifeToken {
  public:
   explicit LifeToken(LifeCounter& counter) : counter_(counter) { counter_.add(); }

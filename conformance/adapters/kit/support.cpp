@@ -94,8 +94,10 @@ namespace {
 
 // In C++ a hook on one tensor returns one tensor or nothing: the compiler sees to it.
 bool returns_a_list(const Hook& hook) {
-  const bool on_one = hook.kind == HookKind::tensor || hook.kind == HookKind::capture;
-  return on_one && hook.script.returns && hook.script.returns->size() != 1;
+  const bool on_one = hook.kind == HookKind::tensor || hook.kind == HookKind::capture ||
+                      hook.kind == HookKind::saved;
+  const auto is_list = [](const Script& s) { return s.returns && s.returns->size() != 1; };
+  return on_one && (is_list(hook.script) || is_list(hook.unpack_script));
 }
 
 }  // namespace

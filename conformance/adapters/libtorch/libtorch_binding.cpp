@@ -24,6 +24,7 @@
 
 #include "conformance/adapters/kit/export.h"
 #include "conformance/adapters/libtorch/error_category.h"
+#include "conformance/adapters/libtorch/hooks.h"
 #include "conformance/adapters/libtorch/operations.h"
 #include "conformance/adapters/libtorch/plain_data.h"
 
@@ -34,7 +35,7 @@ namespace ag = torch::autograd;
 using at::Tensor;
 using List = ag::variable_list;
 
-// ---- Nodes, hooks, settings ---------------------------------------------------------------------
+// ---- Nodes and settings ----
 
 struct Binding;
 
@@ -70,23 +71,6 @@ class ScriptedNode final : public ag::Node {
   std::vector<ag::SavedVariable> saved_;
 };
 
-using Script = std::function<std::optional<List>(const List&)>;
-struct PreHook final : ag::FunctionPreHook {
-  explicit PreHook(Script s) : script(std::move(s)) {}
-  List operator()(const List& gradients) override {
-    return *removed ? gradients : script(gradients).value_or(gradients);
-  }
-  const Script script;
-  const std::shared_ptr<std::atomic<bool>> removed = std::make_shared<std::atomic<bool>>(false);
-};
-struct PostHook final : ag::FunctionPostHook {
-  explicit PostHook(Script s) : script(std::move(s)) {}
-  List operator()(const List& results, const List&) override {
-    return script(results).value_or(results);
-  }
-  const Script script;
-};
-
 // State of the user that libtorch carries along with a pass.
 struct UserState final : c10::DebugInfoBase {
   explicit UserState(std::int64_t n) : number(n) {}
@@ -117,7 +101,7 @@ class ScopedSettings {
   std::optional<c10::DebugInfoGuard> user_state_;
 };
 
-// ---- The binding --------------------------------------------------------------------------------
+// ---- The binding ----
 
 struct Binding {
   using Tensor = at::Tensor;
@@ -277,7 +261,7 @@ struct Binding {
     if (accumulator) {
       trace_accumulation(accumulator->variable, *node, std::move(body));
     } else {
-      node->add_pre_hook(std::make_unique<PreHook>(std::move(enter)));
+      node->add_pre_hook(std::make_unique<PreHook>(std::move(enter), PreHook::Trace::yes));
     }
     node->add_post_hook(std::make_unique<PostHook>(std::move(exit)));
   }
@@ -300,11 +284,15 @@ struct Binding {
       const auto results = body->run(std::span(&gradient, 1));
       return results ? results->at(0) : Tensor();
     });
+    keep_trace_last(tensor.grad_fn().get());
     return [index, weak = c10::weak_intrusive_ptr(tensor.getIntrusivePtr())] {
       if (auto alive = weak.lock()) Tensor(std::move(alive)).remove_hook(index);
     };
   }
-  void retain_grad(const Tensor& tensor) const { tensor.retain_grad(); }
+  void retain_grad(const Tensor& tensor) const {
+    tensor.retain_grad();
+    keep_trace_last(tensor.grad_fn().get());
+  }
   // There is no way to take a pre-hook out; a removed one does nothing.
   HookHandle add_node_pre_hook(const NodeHandle& node, Hook body) const {
     auto script = [body](const List& list) { return body->run(list); };

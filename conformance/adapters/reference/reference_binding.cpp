@@ -7,6 +7,7 @@
 #include "conformance/adapters/kit/errors.h"
 #include "conformance/adapters/reference/operations.h"
 #include "conformance/adapters/reference/plain_data.h"
+#include "reference_engine/engine/multi_tensor_hook.h"
 #include "reference_engine/graph/operations.h"
 #include "reference_engine/graph/running_node.h"
 #include "reference_engine/graph/thread_local_value.h"
@@ -17,7 +18,7 @@ namespace ref = gradcts::reference;
 using ref::Tensor;
 using List = ref::Gradients;
 
-// ---- Settings -----------------------------------------------------------------------------------
+// ---- Settings ----
 
 namespace {
 
@@ -40,6 +41,7 @@ ref::SavedTensorHooks saved_hooks(std::shared_ptr<kit::SavedHooksBody<Binding>> 
 Settings::Settings(Binding& binding, const WithStep& step,
                    std::shared_ptr<kit::SavedHooksBody<Binding>> hooks) {
   if (step.recording) recording_.emplace(*step.recording);
+  if (step.anomaly) anomaly_.emplace(*step.anomaly, step.check_nan.value_or(true));
   if (step.device) device_.emplace(to_engine(*step.device));
   if (step.stream != no_id) stream_.emplace(binding.stream(step.stream));
   if (hooks) saved_hooks_.emplace(saved_hooks(std::move(hooks)));
@@ -53,10 +55,24 @@ Settings::~Settings() {
   if (previous_user_state_) ref::set_thread_local_value(*previous_user_state_);
 }
 
-// ---- Life ---------------------------------------------------------------------------------------
+// ---- Life ----
+
+namespace {
+
+bool controls_engine(const Scenario& scenario) {
+  bool found = false;
+  for_each_step(scenario, [&](const Step& step) {
+    found = found || std::holds_alternative<EngineStep>(step.action);
+  });
+  return found;
+}
+
+}  // namespace
 
 Binding::Binding(const Scenario& scenario)
     : strict_validation_(scenario.configuration.strict_validation) {
+  // A scenario that stops its engine stops one of its own: the next scenario finds the usual one.
+  if (controls_engine(scenario)) control_engine(EngineStep::What::start);
   if (scenario.configuration.nesting_limit) {
     previous_nesting_limit_ = engine().nesting_limit();
     engine().set_nesting_limit(*scenario.configuration.nesting_limit);
@@ -74,7 +90,7 @@ void Binding::finish() {
   if (previous_nesting_limit_) engine().set_nesting_limit(*previous_nesting_limit_);
 }
 
-// ---- Tensors ------------------------------------------------------------------------------------
+// ---- Tensors ----
 
 Tensor Binding::make(const TensorValue& value) const {
   NoRecording no_recording;
@@ -137,8 +153,7 @@ Tensor Binding::moved(const Tensor& x, Device device) const {
   return ref::to_device(x, to_engine(device));
 }
 
-// ---- Graph
-// ----------------------------------------------------------------------------------------
+// ---- Graph ----
 
 void Binding::apply(const Node& node, const List& inputs, List& outputs) const {
   apply_operation(node, inputs, outputs);
@@ -169,13 +184,13 @@ Binding::NodeHandle Binding::accumulator_of(const Tensor& leaf) const {
   return ref::accumulator(leaf);
 }
 
-// ---- Hooks --------------------------------------------------------------------------------------
+// ---- Hooks ----
 
 namespace {
 
 // What a hook on one tensor returned.
 std::optional<Tensor> single(const std::optional<List>& results) {
-  return results ? std::optional(results->at(0)) : std::nullopt;
+  return results ? std::optional((*results)[0]) : std::nullopt;
 }
 
 std::span<const Tensor> span(const List& list) {
@@ -218,7 +233,12 @@ Binding::HookHandle Binding::add_post_accumulate_hook(const Tensor& leaf, Hook b
   return ref::add_post_accumulate_hook(leaf, [body](const Tensor&) { body->run({}); });
 }
 
-// ---- Passes -------------------------------------------------------------------------------------
+Binding::HookHandle Binding::add_multi_hook(const List& tensors, Hook body) const {
+  return ref::add_multi_tensor_hook(
+      tensors, [body](const std::vector<Tensor>& gradients) { body->run(gradients); });
+}
+
+// ---- Passes ----
 
 namespace {
 
@@ -319,7 +339,7 @@ ErrorReport Binding::classify(const std::exception_ptr& error) const {
   }
 }
 
-// ---- State --------------------------------------------------------------------------------------
+// ---- State ----
 
 StreamId Binding::current_stream() const {
   const auto current = ref::current_stream(ref::current_device(ref::DeviceType::sim));
@@ -331,6 +351,7 @@ kit::ThreadState Binding::thread_state() const {
   const auto pass = ref::current_pass();
   kit::ThreadState state;
   state.recording = ref::is_recording();
+  state.anomaly = ref::anomaly_mode().is_enabled;
   state.inside_pass = pass.has_value();
   state.user_state = user_state();
   state.depth = pass ? pass->depth : 0;
@@ -359,8 +380,9 @@ std::int64_t Binding::observe(const ObserveStep& step, const NodeHandle& node) c
       return pass.has_value();
     case What::will_run:
       return pass ? ref::will_run(*node) : -1;
-    case What::needed:
     case What::anomaly:
+      return ref::anomaly_mode().is_enabled;
+    case What::needed:
       break;
   }
   throw kit::NotOffered("this observation");
@@ -401,6 +423,7 @@ Description Binding::describe() {
            "hook.node_post",
            "hook.post_accumulate",
            "hook.capture",
+           "hook.multi",
            "hook.saved",
            "hook.on_accumulator",
            "hook.add",
@@ -416,6 +439,7 @@ Description Binding::describe() {
            "observe.checkpoint_valid",
            "observe.inside_pass",
            "observe.needed",
+           "observe.anomaly",
            "observe.will_run",
            "threads",
            "device.sim",
@@ -433,6 +457,8 @@ Description Binding::describe() {
            "drop",
            "requires_grad",
            "recording_mode",
+           "anomaly",
+           "anomaly.unchecked",
            "user_state",
            "strict_validation",
            "nesting_limit",

@@ -8,6 +8,7 @@
 #include "conformance/adapters/kit/binding.h"
 #include "conformance/adapters/reference/scripted_node.h"
 #include "reference_engine/engine/engine.h"
+#include "reference_engine/graph/anomaly.h"
 #include "reference_engine/graph/recording.h"
 #include "reference_engine/graph/saved_tensor.h"
 #include "reference_engine/graph/thread_local_value.h"
@@ -31,6 +32,7 @@ class Settings {
  private:
   std::optional<reference::ThreadLocalValue> previous_user_state_;
   std::optional<reference::RecordingGuard> recording_;
+  std::optional<reference::AnomalyGuard> anomaly_;
   std::optional<reference::DeviceGuard> device_;
   std::optional<reference::StreamGuard> stream_;
   std::optional<reference::SavedTensorHooksGuard> saved_hooks_;
@@ -80,6 +82,7 @@ class Binding {
   HookHandle add_node_pre_hook(const NodeHandle& node, Hook body) const;
   HookHandle add_node_post_hook(const NodeHandle& node, Hook body) const;
   HookHandle add_post_accumulate_hook(const Tensor& leaf, Hook body) const;
+  HookHandle add_multi_hook(const List& tensors, Hook body) const;
   void remove_hook(const HookHandle& handle) const { handle.remove(); }
 
   List pass(kit::PassRequest<Binding> request) const;
