@@ -82,17 +82,16 @@ void wait_for_results(GraphTask& task) {
 
 std::function<void()> next_callback(GraphTask& task) {
   LockGuard lock(task.mutex);
-  if (task.callbacks.empty()) return nullptr;
-  auto callback = std::move(task.callbacks.front());
-  task.callbacks.pop_front();
-  return callback;
+  if (task.callbacks_run == task.callbacks.size()) return nullptr;
+  return std::move(task.callbacks[task.callbacks_run++]);
 }
 
 // In order, those that are added meanwhile too; the first exception ends it (CB-1, CB-5).
 void run_callbacks(GraphTask& task) {
-  ThreadStateGuard state;
+  std::optional<ThreadStateGuard> state;
   while (auto callback = next_callback(task)) {
-    state.enter(task);
+    if (!state) state.emplace();
+    state->enter(task);
     for (Stream stream : task.caller_streams) set_current_stream(stream);
     callback();
   }

@@ -22,7 +22,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -116,7 +115,8 @@ class GraphTask {
   std::vector<std::vector<Delivery>> deliveries GRADCTS_GUARDED_BY(mutex);  // by index of the state
   std::vector<Stream> written_streams
       GRADCTS_GUARDED_BY(mutex);  // of leaves and captures (STREAM-5)
-  std::deque<std::function<void()>> callbacks GRADCTS_GUARDED_BY(mutex);
+  std::vector<std::function<void()>> callbacks GRADCTS_GUARDED_BY(mutex);
+  std::size_t callbacks_run GRADCTS_GUARDED_BY(mutex) = 0;
   absl::flat_hash_map<const void*, std::shared_ptr<void>> locals GRADCTS_GUARDED_BY(mutex);
   std::vector<Tensor> results;  // of grad(); each written once, by the thread that captures it
 

@@ -166,9 +166,12 @@ void push_ready(GraphTask& task, NodeState& state, ReadyQueue* own_queue) {
   }
 }
 
-void add_to_slot(NodeState& state, std::uint32_t slot, Tensor gradient) {
+void add_to_slot(NodeState& state, std::uint32_t slot, Tensor&& gradient) {
   if (!gradient.defined()) return;
-  if (state.inputs.empty()) state.inputs.resize(state.node->slot_count());
+  if (state.inputs.empty()) {
+    if (state.node->slot_count() == 1) return state.inputs.push_back(std::move(gradient));
+    state.inputs.resize(state.node->slot_count());
+  }
   Tensor& sum = state.inputs[slot];
   sum = sum.defined() ? accumulate(std::move(sum), std::move(gradient)) : std::move(gradient);
 }

@@ -11,7 +11,6 @@ namespace {
 // Kept without duplicates; there are few.
 void note_device(GraphTask& task, const Node& node) {
   const Device device = node.stream().device;
-  if (device.is_cpu()) return;
   for (const auto& [known, queue] : task.device_queues) {
     if (known == device) return;
   }
@@ -19,9 +18,9 @@ void note_device(GraphTask& task, const Node& node) {
   task.is_local = false;
 }
 
-void take_part(GraphTask& task, NodeState& state) {
+inline void take_part(GraphTask& task, const NodeState& state) {
   ++task.planned;
-  note_device(task, *state.node);
+  if (!state.node->runs_on_cpu()) note_device(task, *state.node);
 }
 
 // Announced gradients are roots whose seeds come later.

@@ -40,9 +40,53 @@ struct ReadyEntry {
 // (ORDER-3).
 class ReadyEntries {
  public:
-  bool empty() const { return falling_.empty() && rising_.empty() && heap_.empty(); }
+  bool empty() const { return !has_single_ && in_runs_ == 0; }
 
   void push(const ReadyEntry& entry) {
+    if (empty()) {
+      single_ = entry;
+      has_single_ = true;
+      return;
+    }
+    if (has_single_) {
+      has_single_ = false;
+      push_to_runs(single_);
+    }
+    push_to_runs(entry);
+  }
+
+  // Not empty.
+  int best_depth() const { return (has_single_ ? single_ : best_of_runs()).depth(); }
+
+  // Not empty.
+  ReadyEntry take_best() {
+    if (!has_single_) return take_from_runs();
+    has_single_ = false;
+    return single_;
+  }
+
+  // Takes out the entries of a pass; returns their number.
+  std::size_t remove(const GraphTask& task) {
+    const auto is_of_task = [&](const ReadyEntry& entry) { return entry.task == &task; };
+    if (has_single_) {
+      has_single_ = single_.task != &task;
+      return has_single_ ? 0 : 1;
+    }
+    falling_.erase(falling_.begin(), falling_.begin() + static_cast<std::ptrdiff_t>(first_));
+    first_ = 0;
+    const std::size_t removed = std::erase_if(falling_, is_of_task) +
+                                std::erase_if(rising_, is_of_task) +
+                                std::erase_if(heap_, is_of_task);
+    std::make_heap(heap_.begin(), heap_.end(), is_worse);
+    in_runs_ -= removed;
+    return removed;
+  }
+
+ private:
+  static bool is_worse(const ReadyEntry& a, const ReadyEntry& b) { return a.priority < b.priority; }
+
+  void push_to_runs(const ReadyEntry& entry) {
+    ++in_runs_;
     if (falling_.empty() || entry.priority <= falling_.back().priority) {
       falling_.push_back(entry);
     } else if (rising_.empty() || entry.priority >= rising_.back().priority) {
@@ -53,16 +97,20 @@ class ReadyEntries {
     }
   }
 
-  // Not empty.
-  int best_depth() const { return best().depth(); }
+  const ReadyEntry& best_of_runs() const {
+    const ReadyEntry* best = falling_.empty() ? nullptr : &falling_[first_];
+    if (!rising_.empty() && (!best || is_worse(*best, rising_.back()))) best = &rising_.back();
+    if (!heap_.empty() && (!best || is_worse(*best, heap_.front()))) best = &heap_.front();
+    return *best;
+  }
 
-  // Not empty.
-  ReadyEntry take_best() {
-    const ReadyEntry* chosen = &best();
-    const ReadyEntry taken = *chosen;
-    if (!falling_.empty() && chosen == &falling_[first_]) {
-      if (++first_ == falling_.size()) clear_falling();
-    } else if (!rising_.empty() && chosen == &rising_.back()) {
+  ReadyEntry take_from_runs() {
+    --in_runs_;
+    const ReadyEntry* best = &best_of_runs();
+    const ReadyEntry taken = *best;
+    if (!falling_.empty() && best == &falling_[first_]) {
+      take_falling();
+    } else if (!rising_.empty() && best == &rising_.back()) {
       rising_.pop_back();
     } else {
       std::pop_heap(heap_.begin(), heap_.end(), is_worse);
@@ -71,35 +119,17 @@ class ReadyEntries {
     return taken;
   }
 
-  // Takes out the entries of a pass; returns their number.
-  std::size_t remove(const GraphTask& task) {
-    const auto is_of_task = [&](const ReadyEntry& entry) { return entry.task == &task; };
-    falling_.erase(falling_.begin(), falling_.begin() + static_cast<std::ptrdiff_t>(first_));
-    first_ = 0;
-    const std::size_t removed = std::erase_if(falling_, is_of_task) +
-                                std::erase_if(rising_, is_of_task) +
-                                std::erase_if(heap_, is_of_task);
-    std::make_heap(heap_.begin(), heap_.end(), is_worse);
-    return removed;
-  }
-
- private:
-  static bool is_worse(const ReadyEntry& a, const ReadyEntry& b) { return a.priority < b.priority; }
-
-  void clear_falling() {
+  void take_falling() {
+    if (++first_ != falling_.size()) return;
     falling_.clear();
     first_ = 0;
   }
 
-  const ReadyEntry& best() const {
-    const ReadyEntry* best = falling_.empty() ? nullptr : &falling_[first_];
-    if (!rising_.empty() && (!best || is_worse(*best, rising_.back()))) best = &rising_.back();
-    if (!heap_.empty() && (!best || is_worse(*best, heap_.front()))) best = &heap_.front();
-    return *best;
-  }
-
+  ReadyEntry single_{};  // with has_single_, the only entry
+  bool has_single_ = false;
+  std::size_t in_runs_ = 0;
   std::vector<ReadyEntry> falling_;
-  std::size_t first_ = 0;  // of falling_; it is empty as a vector where nothing is left
+  std::size_t first_ = 0;  // of falling_, which is empty as a vector where nothing is left
   std::vector<ReadyEntry> rising_;
   std::vector<ReadyEntry> heap_;
 };

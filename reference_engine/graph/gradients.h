@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -33,10 +34,12 @@ class Gradients {
     reserve(gradients.size());
     for (const Tensor& gradient : gradients) push_back(gradient);
   }
-  Gradients(const Gradients& other) {
-    reserve(other.size());
-    for (const Tensor& gradient : other) push_back(gradient);
+  template <std::forward_iterator Iterator>
+  Gradients(Iterator first, Iterator last) {
+    reserve(static_cast<std::size_t>(std::distance(first, last)));
+    for (; first != last; ++first) push_back(*first);
   }
+  Gradients(const Gradients& other) : Gradients(other.begin(), other.end()) {}
   Gradients(Gradients&& other) noexcept { take(other); }
   ~Gradients() { free(); }
 

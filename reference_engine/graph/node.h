@@ -77,6 +77,7 @@ class Node : public Disposable {
 
   // Where the node runs: the device and stream of its first slot (DEV-3, STREAM-1).
   Stream stream() const { return slots_.empty() ? Stream{} : slots_[0].stream; }
+  bool runs_on_cpu() const { return slots_.empty() || slots_[0].stream.device.is_cpu(); }
 
   // Slots that got nothing are filled with zeros before apply() (VAL-6).
   void set_materialise(bool materialise) { materialise_ = materialise; }
