@@ -24,9 +24,13 @@ std::size_t count_of(const std::map<VerdictKind, std::size_t>& counts, VerdictKi
   return found == counts.end() ? 0 : found->second;
 }
 
-std::size_t column_width(VerdictKind kind) { return std::max<std::size_t>(to_text(kind).size(), 5); }
+std::size_t column_width(VerdictKind kind) {
+  return std::max<std::size_t>(to_text(kind).size(), 5);
+}
 
-std::string cell(std::size_t count) { return count == 0 ? "." : std::to_string(count); }
+std::string cell(std::size_t count) {
+  return count == 0 ? "." : std::to_string(count);
+}
 
 ConsoleReporter::Options options_for(std::FILE* out) {
   const bool terminal = isatty(fileno(out)) != 0;
@@ -35,8 +39,9 @@ ConsoleReporter::Options options_for(std::FILE* out) {
 }
 
 std::string header_text(const RunHeader& header) {
-  std::string text = fmt::format("{} {} (dialect {}): {}", header.engine.name, header.engine.version,
-                                 header.engine.dialect, counted(header.scenario_count, "scenario"));
+  std::string text =
+      fmt::format("{} {} (dialect {}): {}", header.engine.name, header.engine.version,
+                  header.engine.dialect, counted(header.scenario_count, "scenario"));
   if (header.scenario_count != header.suite_size) text += fmt::format(" of {}", header.suite_size);
   if (!header.shard.empty()) text += fmt::format(", shard {}", header.shard);
   text += fmt::format(", {}", counted(static_cast<std::size_t>(header.jobs), "worker"));
@@ -75,7 +80,8 @@ void ConsoleReporter::on_start(const RunHeader& header) {
 void ConsoleReporter::on_progress(const std::string& id, std::size_t done) {
   if (!options_.terminal) return;
   const std::string failed = surprises_ == 0 ? "" : fmt::format(", {} not as expected", surprises_);
-  print(fmt::format("\r\033[K[{}/{}{}] {}", done, header_.scenario_count, failed, id.substr(0, 60)));
+  print(
+      fmt::format("\r\033[K[{}/{}{}] {}", done, header_.scenario_count, failed, id.substr(0, 60)));
   progress_shown_ = true;
 }
 
@@ -86,12 +92,13 @@ void ConsoleReporter::on_result(const ScenarioResult& result) {
   row.expected_failures += result.standing.expected_failure;
   row.not_as_expected += !result.standing.as_expected;
   unsupported_ += result.verdict.kind == VerdictKind::unsupported;
-  for (const std::string& feature : result.missing_features) missing_[feature].push_back(scenario.id);
+  for (const std::string& feature : result.missing_features)
+    missing_[feature].push_back(scenario.id);
   if (result.standing.as_expected) return;
   ++surprises_;
-  surprise_lines_.push_back(fmt::format("  {}  {}", scenario.id, result.standing.unexpected_pass
-                                                                     ? "unexpected pass"
-                                                                     : to_text(result.verdict.kind)));
+  surprise_lines_.push_back(fmt::format(
+      "  {}  {}", scenario.id,
+      result.standing.unexpected_pass ? "unexpected pass" : to_text(result.verdict.kind)));
   clear_progress();
   print(fmt::format("\n{}", failure_text(result, header_, paint_)));
 }
@@ -108,7 +115,8 @@ void ConsoleReporter::print_problems(const RunSummary& summary) {
   for (const RunProblem& problem : summary.problems) {
     const std::string name = problem.id.empty() ? "" : fmt::format(" {}", paint_.bold(problem.id));
     print(fmt::format("\n{}{}\n{}", paint_.red("PROBLEM"), name, indented(problem.text, "  ")));
-    if (!problem.id.empty()) print(fmt::format("  replay\n    {}\n", replay_command(header_, problem.id)));
+    if (!problem.id.empty())
+      print(fmt::format("  replay\n    {}\n", replay_command(header_, problem.id)));
   }
 }
 
@@ -118,7 +126,8 @@ std::string ConsoleReporter::row_text(const std::string& area, const std::string
   for (const VerdictKind kind : all_verdicts) {
     text += fmt::format("  {:>{}}", cell(count_of(row.counts, kind)), column_width(kind));
   }
-  return text + fmt::format("  {:>8}  {:>10}", cell(row.expected_failures), cell(row.not_as_expected));
+  return text +
+         fmt::format("  {:>8}  {:>10}", cell(row.expected_failures), cell(row.not_as_expected));
 }
 
 std::string ConsoleReporter::heading() const {
@@ -171,8 +180,9 @@ std::string ConsoleReporter::conclusion(const RunSummary& summary) const {
   }
   if (summary.exit_status() == 0) {
     const std::size_t expected = summary.expected_failures;
-    return expected == 0 ? "all as expected"
-                         : fmt::format("all as expected, {}", counted(expected, "expected failure"));
+    return expected == 0
+               ? "all as expected"
+               : fmt::format("all as expected, {}", counted(expected, "expected failure"));
   }
   std::string text = fmt::format("{} not as expected", summary.not_as_expected);
   if (!summary.problems.empty()) {
@@ -191,6 +201,8 @@ void ConsoleReporter::print_last_line(const RunSummary& summary) {
   print((summary.exit_status() == 0 ? paint_.green(text) : paint_.red(text)) + "\n");
 }
 
-Paint paint_for(std::FILE* out) { return Paint(options_for(out).colours); }
+Paint paint_for(std::FILE* out) {
+  return Paint(options_for(out).colours);
+}
 
 }  // namespace gradcts

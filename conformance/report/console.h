@@ -50,7 +50,7 @@ class ConsoleReporter : public Reporter {
   Options options_;
   Paint paint_;
   RunHeader header_;
-  std::map<std::string, Row> rows_;  // by area
+  std::map<std::string, Row> rows_;                          // by area
   std::map<std::string, std::vector<std::string>> missing_;  // feature to ids
   std::size_t unsupported_ = 0;
   std::size_t surprises_ = 0;

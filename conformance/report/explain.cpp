@@ -18,7 +18,9 @@ namespace {
 
 constexpr std::size_t list_limit = 60;
 
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+std::size_t index(std::int32_t id) {
+  return static_cast<std::size_t>(id);
+}
 
 std::string section(const char* title, const std::string& body) {
   return body.empty() ? "" : fmt::format("\n{}\n{}", title, body);
@@ -43,10 +45,12 @@ std::string clauses_text(const Scenario& scenario) {
 std::string leaves_text(const Scenario& scenario) {
   std::string text;
   for (const Leaf& leaf : scenario.leaves) {
-    text += fmt::format("  {} = {}", scenario.values[index(leaf.value)].name, to_text(leaf.initial));
+    text +=
+        fmt::format("  {} = {}", scenario.values[index(leaf.value)].name, to_text(leaf.initial));
     if (!leaf.requires_grad) text += ", requires no gradient";
     if (leaf.grad) text += fmt::format(", .grad preset to {}", to_text(*leaf.grad));
-    if (leaf.stream != no_id) text += ", made on stream " + scenario.streams[index(leaf.stream)].name;
+    if (leaf.stream != no_id)
+      text += ", made on stream " + scenario.streams[index(leaf.stream)].name;
     text += "\n";
   }
   return text;
@@ -80,8 +84,10 @@ std::string steps_text(const Scenario& scenario, const Steps& steps, const std::
 std::string returns_text(const Scenario& scenario, const Script& script, const char* otherwise) {
   if (!script.returns) return otherwise;
   std::vector<std::string> texts;
-  for (const Expression& expression : *script.returns) texts.push_back(in_words(scenario, expression));
-  return texts.empty() ? "returns an empty list" : fmt::format("returns {}", fmt::join(texts, "; "));
+  for (const Expression& expression : *script.returns)
+    texts.push_back(in_words(scenario, expression));
+  return texts.empty() ? "returns an empty list"
+                       : fmt::format("returns {}", fmt::join(texts, "; "));
 }
 
 std::string custom_nodes_text(const Scenario& scenario) {
@@ -89,8 +95,9 @@ std::string custom_nodes_text(const Scenario& scenario) {
   for (const Node& node : scenario.nodes) {
     if (!node.custom) continue;
     const CustomNode& custom = *node.custom;
-    text += fmt::format("  {}: backward {}", node.name,
-                        returns_text(scenario, custom.backward, "returns the sum of its slots to every input"));
+    text += fmt::format(
+        "  {}: backward {}", node.name,
+        returns_text(scenario, custom.backward, "returns the sum of its slots to every input"));
     if (custom.materialise) text += ", undefined gradients materialised";
     if (!custom.differentiable) text += ", not differentiable twice";
     text += "\n";
@@ -109,8 +116,8 @@ std::string hook_target(const Scenario& scenario, const Hook& hook) {
 std::string hooks_text(const Scenario& scenario) {
   std::string text;
   for (const Hook& hook : scenario.hooks) {
-    text += fmt::format("  {}: {}{}{}, {}\n", hook.name, in_words(hook.kind), hook_target(scenario, hook),
-                        hook.at_creation ? "" : ", added by a step",
+    text += fmt::format("  {}: {}{}{}, {}\n", hook.name, in_words(hook.kind),
+                        hook_target(scenario, hook), hook.at_creation ? "" : ", added by a step",
                         returns_text(scenario, hook.script, "returns nothing"));
     text += steps_text(scenario, hook.script.steps, "    ");
     text += steps_text(scenario, hook.unpack_script.steps, "    ");
@@ -127,7 +134,8 @@ std::string hooks_text(const Scenario& scenario) {
 
 std::string limited(const std::vector<std::string>& lines) {
   std::string text;
-  for (std::size_t i = 0; i < lines.size() && i < list_limit; ++i) text += fmt::format("  {}\n", lines[i]);
+  for (std::size_t i = 0; i < lines.size() && i < list_limit; ++i)
+    text += fmt::format("  {}\n", lines[i]);
   if (lines.size() > list_limit) text += "  ... and more\n";
   return text;
 }
@@ -140,7 +148,8 @@ std::string expected_steps(const Scenario& scenario, const Expectation& expectat
     plain.thread = 0;
     std::string line = in_words(scenario, plain);
     for (const ErrorCategory error : step.allowed_errors) {
-      if (step.result.error && error != step.result.error->category) line += fmt::format(", or {}", to_text(error));
+      if (step.result.error && error != step.result.error->category)
+        line += fmt::format(", or {}", to_text(error));
     }
     if (!step.required) line += "  (may not be reached)";
     lines.push_back(line);
@@ -166,27 +175,30 @@ std::string expected_events(const Scenario& scenario, const Expectation& expecta
   return limited(lines);
 }
 
-// Whether the constraint follows from two others; not asked of large scenarios, which show a part anyway.
+// Whether the constraint follows from two others; not asked of large scenarios, which show a part
+// anyway.
 bool is_implied(const std::set<std::pair<std::int32_t, std::int32_t>>& order, std::size_t events,
                 const OrderConstraint& constraint) {
   if (events > 300) return false;
   for (std::int32_t between = 0; between < static_cast<std::int32_t>(events); ++between) {
-    if (order.contains({constraint.before, between}) && order.contains({between, constraint.after})) return true;
+    if (order.contains({constraint.before, between}) && order.contains({between, constraint.after}))
+      return true;
   }
   return false;
 }
 
 std::string expected_order(const Scenario& scenario, const Expectation& expectation) {
   std::set<std::pair<std::int32_t, std::int32_t>> order;
-  for (const OrderConstraint& constraint : expectation.order) order.emplace(constraint.before, constraint.after);
+  for (const OrderConstraint& constraint : expectation.order)
+    order.emplace(constraint.before, constraint.after);
   std::vector<std::string> lines;
   for (const OrderConstraint& constraint : expectation.order) {
     if (lines.size() > list_limit) break;
     if (is_implied(order, expectation.events.size(), constraint)) continue;
-    lines.push_back(fmt::format("{} before {}  ({})",
-                                in_words(scenario, expectation.events[index(constraint.before)].event),
-                                in_words(scenario, expectation.events[index(constraint.after)].event),
-                                constraint.clause));
+    lines.push_back(fmt::format(
+        "{} before {}  ({})",
+        in_words(scenario, expectation.events[index(constraint.before)].event),
+        in_words(scenario, expectation.events[index(constraint.after)].event), constraint.clause));
   }
   return limited(lines);
 }
@@ -198,7 +210,8 @@ std::string expectation_text(const Scenario& scenario, const Expectation& expect
   return section("what each step gives", expected_steps(scenario, expectation)) +
          section("gradients after the program", expected_grads(scenario, expectation)) +
          section("what happens", expected_events(scenario, expectation)) +
-         section("in this order, where an order is demanded", expected_order(scenario, expectation));
+         section("in this order, where an order is demanded",
+                 expected_order(scenario, expectation));
 }
 
 }  // namespace
@@ -208,7 +221,8 @@ std::string explain(const Scenario& scenario, const Expectation& expectation) {
   return fmt::format("{}\n{}", scenario.id, wrapped(scenario.title, "  ")) +
          section("clauses", clauses_text(scenario)) + section("leaves", leaves_text(scenario)) +
          section("graph", indented(graph_text(scenario, 200), "  ")) +
-         section("custom nodes", custom_nodes_text(scenario)) + section("hooks", hooks_text(scenario)) +
+         section("custom nodes", custom_nodes_text(scenario)) +
+         section("hooks", hooks_text(scenario)) +
          section("program", steps_text(scenario, scenario.program, "  ")) +
          expectation_text(scenario, expectation) +
          section("features that an engine needs for it",
@@ -226,8 +240,11 @@ std::string explain(const Scenario& scenario, const Outcome& outcome) {
     grads += fmt::format("  {}.grad = {}\n", scenario.values[index(scenario.leaves[i].value)].name,
                          in_words(outcome.leaf_grads[i]));
   }
-  std::string state = fmt::format("  {} still alive\n", counted(static_cast<std::size_t>(outcome.state.live_objects), "object"));
-  for (const std::string& change : outcome.state.state_changes) state += fmt::format("  {}\n", change);
+  std::string state =
+      fmt::format("  {} still alive\n",
+                  counted(static_cast<std::size_t>(outcome.state.live_objects), "object"));
+  for (const std::string& change : outcome.state.state_changes)
+    state += fmt::format("  {}\n", change);
   return section("results of the steps", limited(steps)) + section("trace", limited(events)) +
          section("gradients after the program", grads) + section("state after the program", state);
 }

@@ -9,7 +9,8 @@
 
 namespace gradcts {
 
-// Title, clauses in full, leaves, graph, hooks, the program step by step, and what the oracle expects.
+// Title, clauses in full, leaves, graph, hooks, the program step by step, and what the oracle
+// expects.
 std::string explain(const Scenario& scenario, const Expectation& expectation);
 
 // Results of the steps, the trace of events with their threads, and the gradients of the leaves.

@@ -12,7 +12,8 @@ namespace gradcts {
 namespace {
 
 std::string shell_word(const std::string& word) {
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-=:,+@%";
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-=:,+@%";
   if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
   std::string quoted = "'";
   for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -21,7 +22,8 @@ std::string shell_word(const std::string& word) {
 
 std::string upper(std::string_view text) {
   std::string result(text);
-  std::ranges::transform(result, result.begin(), [](char c) { return c >= 'a' && c <= 'z' ? char(c - 32) : c; });
+  std::ranges::transform(result, result.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? char(c - 32) : c; });
   return result;
 }
 
@@ -72,7 +74,8 @@ std::string replay_command(const RunHeader& header, const std::string& id) {
                                     shell_word(header.engine_argument));
   if (header.suites_given) command += fmt::format(" --suites {}", shell_word(header.suites));
   if (header.timeout != std::chrono::seconds(10)) {
-    command += fmt::format(" --timeout {:g}", std::chrono::duration<double>(header.timeout).count());
+    command +=
+        fmt::format(" --timeout {:g}", std::chrono::duration<double>(header.timeout).count());
   }
   return command;
 }
@@ -98,11 +101,13 @@ std::string wrapped(std::string_view text, std::string_view indent, std::size_t 
   return result + line + "\n";
 }
 
-std::string failure_text(const ScenarioResult& result, const RunHeader& header, const Paint& paint) {
+std::string failure_text(const ScenarioResult& result, const RunHeader& header,
+                         const Paint& paint) {
   const Scenario& scenario = *result.planned.scenario;
   std::string text = fmt::format("{} {}\n", paint.red(label(result)), paint.bold(scenario.id));
   text += wrapped(scenario.title, "  ");
-  if (!result.standing.note.empty()) text += fmt::format("  {}\n", paint.yellow(result.standing.note));
+  if (!result.standing.note.empty())
+    text += fmt::format("  {}\n", paint.yellow(result.standing.note));
   const bool has_findings = !result.verdict.findings.empty();
   text += has_findings ? findings_text(result.verdict, paint) : tested_clauses(scenario, paint);
   if (!result.verdict.detail.empty()) {

@@ -1,4 +1,5 @@
-// A result in full, for people: what was expected, what was observed, the graph, and how to see it again.
+// A result in full, for people: what was expected, what was observed, the graph, and how to see it
+// again.
 #pragma once
 
 #include <string>

@@ -21,8 +21,8 @@ std::string graph_text(const Scenario& scenario, std::size_t line_limit = 40);
 
 std::string graph_dot(const Scenario& scenario);
 
-// Writes an SVG drawing with Graphviz' `dot`. Throws std::runtime_error with one clear line when dot
-// is not installed or the file cannot be written.
+// Writes an SVG drawing with Graphviz' `dot`. Throws std::runtime_error with one clear line when
+// dot is not installed or the file cannot be written.
 void write_graph_svg(const Scenario& scenario, const std::string& file);
 
 }  // namespace gradcts

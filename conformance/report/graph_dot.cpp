@@ -28,7 +28,9 @@ std::string quoted(std::string_view text) {
   return result + "\"";
 }
 
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+std::size_t index(std::int32_t id) {
+  return static_cast<std::size_t>(id);
+}
 
 std::string vertex(const Scenario& scenario, NodeId node) {
   return is_accumulator(scenario, node) ? fmt::format("leaf{}", leaf_of(scenario, node))
@@ -94,7 +96,8 @@ std::string hooks_dot(const Scenario& scenario) {
                          vertex(scenario, hook.node));
     }
     for (const ValueId value : hook.values) {
-      dot += fmt::format("  hook{} -> {} [style=dashed, arrowhead=none];\n", i, source(scenario, value));
+      dot += fmt::format("  hook{} -> {} [style=dashed, arrowhead=none];\n", i,
+                         source(scenario, value));
     }
   }
   return dot;
@@ -126,7 +129,8 @@ void feed(int file, std::string_view text) {
   }
 }
 
-// Runs `dot -Tsvg -oFILE` with the text as its input; its exit status, or -1 when it does not start.
+// Runs `dot -Tsvg -oFILE` with the text as its input; its exit status, or -1 when it does not
+// start.
 int run_dot(const std::string& text, const std::string& file) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return -1;

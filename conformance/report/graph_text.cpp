@@ -10,7 +10,8 @@
 namespace gradcts {
 namespace {
 
-// How the drawing refers to a node or a leaf: the leaves are numbered after the nodes, as accumulators.
+// How the drawing refers to a node or a leaf: the leaves are numbered after the nodes, as
+// accumulators.
 using Vertex = NodeId;
 constexpr Vertex outside = -1;  // a gradient returned by a step or a kept tensor
 
@@ -30,7 +31,10 @@ std::string root_notes(const Scenario& scenario, const std::vector<ValueId>& out
 class Drawing {
  public:
   Drawing(const Scenario& scenario, std::size_t line_limit)
-      : scenario_(scenario), line_limit_(line_limit), users_(vertex_count()), drawn_(vertex_count()) {
+      : scenario_(scenario),
+        line_limit_(line_limit),
+        users_(vertex_count()),
+        drawn_(vertex_count()) {
     for (const Node& node : scenario.nodes) {
       for (const Vertex input : distinct_inputs(node)) {
         if (input != outside) ++users_[index(input)];
@@ -42,7 +46,8 @@ class Drawing {
     for (Vertex v = static_cast<Vertex>(vertex_count()) - 1; v >= 0; --v) {
       if (users_[index(v)] == 0) draw_vertex(v, "", "");
     }
-    if (left_out_ > 0) text_ += fmt::format("... and {} that are not drawn\n", counted(left_out_, "line"));
+    if (left_out_ > 0)
+      text_ += fmt::format("... and {} that are not drawn\n", counted(left_out_, "line"));
     return std::move(text_);
   }
 
@@ -156,7 +161,8 @@ class Drawing {
 
   std::string node_title(Vertex v) const {
     std::vector<std::string> outputs;
-    for (const ValueId value : node(v).outputs) outputs.push_back(scenario_.values[index(value)].name);
+    for (const ValueId value : node(v).outputs)
+      outputs.push_back(scenario_.values[index(value)].name);
     const bool plain = outputs.size() == 1 && outputs.front() == node(v).name;
     return fmt::format("{} = {}{}", node(v).name, in_words(scenario_, node(v)),
                        plain ? "" : fmt::format(" -> {}", fmt::join(outputs, ", ")));

@@ -25,7 +25,8 @@ Json findings_json(const Verdict& verdict) {
 
 Json counts_json(const RunSummary& summary) {
   Json counts = Json::object();
-  for (const VerdictKind kind : all_verdicts) counts[std::string(to_text(kind))] = summary.count(kind);
+  for (const VerdictKind kind : all_verdicts)
+    counts[std::string(to_text(kind))] = summary.count(kind);
   return counts;
 }
 
@@ -35,7 +36,8 @@ std::string json_line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-JsonLinesReporter::JsonLinesReporter(std::string file) : file_(std::move(file)), out_(nullptr, std::fclose) {
+JsonLinesReporter::JsonLinesReporter(std::string file)
+    : file_(std::move(file)), out_(nullptr, std::fclose) {
   check_writable(file_);
 }
 
@@ -49,7 +51,8 @@ void JsonLinesReporter::write(const Json& json) {
 
 void JsonLinesReporter::on_start(const RunHeader& header) {
   out_.reset(std::fopen(file_.c_str(), "wb"));
-  if (!out_) throw std::runtime_error(fmt::format("{}: cannot be written: {}", file_, std::strerror(errno)));
+  if (!out_)
+    throw std::runtime_error(fmt::format("{}: cannot be written: {}", file_, std::strerror(errno)));
   write({{"record", "header"},
          {"schema", "gradcts.report/1"},
          {"engine", header.engine.name},

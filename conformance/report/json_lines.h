@@ -1,6 +1,6 @@
-// The report for programs: one JSON object a line, each with a `record`: first "header", one "scenario"
-// for each scenario in order, a "problem" for each problem of the run, and "summary" last. Each line is
-// written out as it comes, so that a run that is cut short leaves what it had.
+// The report for programs: one JSON object a line, each with a `record`: first "header", one
+// "scenario" for each scenario in order, a "problem" for each problem of the run, and "summary"
+// last. Each line is written out as it comes, so that a run that is cut short leaves what it had.
 #pragma once
 
 #include <cstdio>
@@ -14,7 +14,8 @@ namespace gradcts {
 
 class JsonLinesReporter : public Reporter {
  public:
-  // Throws std::runtime_error with one clear line when the file cannot be written; so do the others.
+  // Throws std::runtime_error with one clear line when the file cannot be written; so do the
+  // others.
   explicit JsonLinesReporter(std::string file);
 
   void on_start(const RunHeader& header) override;

@@ -28,7 +28,9 @@ std::size_t xml_character(std::string_view text) {
   return point < least[length] || surrogate || forbidden ? 0 : length;
 }
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
 
 std::string message(const ScenarioResult& result) {
   if (!result.standing.note.empty()) return result.standing.note;
@@ -41,9 +43,11 @@ std::string message(const ScenarioResult& result) {
 }
 
 const char* element(const ScenarioResult& result) {
-  if (result.verdict.kind == VerdictKind::unsupported && result.standing.as_expected) return "skipped";
+  if (result.verdict.kind == VerdictKind::unsupported && result.standing.as_expected)
+    return "skipped";
   if (result.standing.as_expected) return result.standing.expected_failure ? "skipped" : nullptr;
-  const bool failure = result.verdict.kind == VerdictKind::fail || result.standing.unexpected_pass ||
+  const bool failure = result.verdict.kind == VerdictKind::fail ||
+                       result.standing.unexpected_pass ||
                        result.verdict.kind == VerdictKind::unsupported;
   return failure ? "failure" : "error";
 }
@@ -59,27 +63,38 @@ std::string xml_escaped(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = xml_character(text);
     const std::string_view character = text.substr(0, length == 0 ? 1 : length);
-    if (length == 0) result += '?';
-    else if (character == "&") result += "&amp;";
-    else if (character == "<") result += "&lt;";
-    else if (character == ">") result += "&gt;";
-    else if (character == "\"") result += "&quot;";
-    else if (character == "\n") result += "&#10;";
-    else result += character;
+    if (length == 0)
+      result += '?';
+    else if (character == "&")
+      result += "&amp;";
+    else if (character == "<")
+      result += "&lt;";
+    else if (character == ">")
+      result += "&gt;";
+    else if (character == "\"")
+      result += "&quot;";
+    else if (character == "\n")
+      result += "&#10;";
+    else
+      result += character;
     text.remove_prefix(character.size());
   }
   return result;
 }
 
-JUnitReporter::JUnitReporter(std::string file) : file_(std::move(file)) { check_writable(file_); }
+JUnitReporter::JUnitReporter(std::string file) : file_(std::move(file)) {
+  check_writable(file_);
+}
 
-void JUnitReporter::on_start(const RunHeader& header) { header_ = header; }
+void JUnitReporter::on_start(const RunHeader& header) {
+  header_ = header;
+}
 
 void JUnitReporter::on_result(const ScenarioResult& result) {
   const Scenario& scenario = *result.planned.scenario;
   const std::string group = scenario.id.substr(0, scenario.id.rfind('/'));
-  cases_ += fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{:.6f}\"", xml_escaped(group),
-                        xml_escaped(scenario.id), result.seconds);
+  cases_ += fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{:.6f}\"",
+                        xml_escaped(group), xml_escaped(scenario.id), result.seconds);
   ++count_;
   const char* kind = element(result);
   if (!kind) {
@@ -92,7 +107,8 @@ void JUnitReporter::on_result(const ScenarioResult& result) {
   skipped_ += name == "skipped";
   const std::string text = name == "skipped" ? "" : failure_text(result, header_, Paint(false));
   cases_ += fmt::format(">\n      <{} type=\"{}\" message=\"{}\">{}</{}>\n    </testcase>\n", kind,
-                        to_text(result.verdict.kind), xml_escaped(message(result)), xml_escaped(text), kind);
+                        to_text(result.verdict.kind), xml_escaped(message(result)),
+                        xml_escaped(text), kind);
 }
 
 void JUnitReporter::on_finish(const RunSummary& summary) {
@@ -102,10 +118,12 @@ void JUnitReporter::on_finish(const RunSummary& summary) {
     cases_ += fmt::format(
         "    <testcase classname=\"run\" name=\"{}\" time=\"0\">\n"
         "      <failure message=\"{}\">{}</failure>\n    </testcase>\n",
-        xml_escaped("problem: " + problem.id), xml_escaped(first_line(problem.text)), xml_escaped(problem.text));
+        xml_escaped("problem: " + problem.id), xml_escaped(first_line(problem.text)),
+        xml_escaped(problem.text));
   }
-  const std::string counts = fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.6f}\"",
-                                         count_, failures_, errors_, skipped_, summary.seconds);
+  const std::string counts =
+      fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.6f}\"",
+                  count_, failures_, errors_, skipped_, summary.seconds);
   write_file(file_, fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                                 "<testsuites name=\"gradcts\" {0}>\n"
                                 "  <testsuite name=\"gradcts.{1}\" {0}>\n"

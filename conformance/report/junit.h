@@ -1,7 +1,7 @@
 // The report for CI systems: JUnit XML, one test case a scenario.
 //
-// fail is a failure; crash, hang and error are errors; unsupported and expected failures are skipped,
-// with the reason; a pass that was not expected is a failure.
+// fail is a failure; crash, hang and error are errors; unsupported and expected failures are
+// skipped, with the reason; a pass that was not expected is a failure.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace gradcts {
 
 class JUnitReporter : public Reporter {
  public:
-  // Throws std::runtime_error with one clear line when the file cannot be written. It is written whole
-  // when the run is over.
+  // Throws std::runtime_error with one clear line when the file cannot be written. It is written
+  // whole when the run is over.
   explicit JUnitReporter(std::string file);
 
   void on_start(const RunHeader& header) override;

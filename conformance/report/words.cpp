@@ -16,16 +16,22 @@ struct Overload : Parts... {
 template <class... Parts>
 Overload(Parts...) -> Overload<Parts...>;
 
-constexpr std::array<std::string_view, 4> through_words = {"", " through a view",
-                                                           " through a detached alias",
-                                                           " through a data alias"};
-constexpr std::array<std::string_view, 10> observe_words = {
-    "whether gradients are recorded", "the user state",      "the current device",
-    "the current stream",             "the depth of passes", "whether checkpointing is valid",
-    "whether a pass is running",      "which gradients are needed", "whether a node will run",
-    "whether anomaly mode is on"};
+constexpr std::array<std::string_view, 4> through_words = {
+    "", " through a view", " through a detached alias", " through a data alias"};
+constexpr std::array<std::string_view, 10> observe_words = {"whether gradients are recorded",
+                                                            "the user state",
+                                                            "the current device",
+                                                            "the current stream",
+                                                            "the depth of passes",
+                                                            "whether checkpointing is valid",
+                                                            "whether a pass is running",
+                                                            "which gradients are needed",
+                                                            "whether a node will run",
+                                                            "whether anomaly mode is on"};
 
-std::string_view through_text(Through through) { return through_words[static_cast<std::size_t>(through)]; }
+std::string_view through_text(Through through) {
+  return through_words[static_cast<std::size_t>(through)];
+}
 
 std::string value_name(const Scenario& scenario, ValueId value) {
   if (value < 0 || value >= static_cast<ValueId>(scenario.values.size())) return "?";
@@ -43,7 +49,8 @@ std::string hook_name(const Scenario& scenario, HookId hook) {
 }
 
 std::string stream_name(const Scenario& scenario, StreamId stream) {
-  return stream < 0 ? "the default stream" : scenario.streams[static_cast<std::size_t>(stream)].name;
+  return stream < 0 ? "the default stream"
+                    : scenario.streams[static_cast<std::size_t>(stream)].name;
 }
 
 std::string attribute_text(const Attribute& attribute) {
@@ -73,11 +80,16 @@ std::string terms_text(const Scenario& scenario, const std::vector<Term>& terms)
 
 std::string expression_base(const Scenario& scenario, const Expression& expression) {
   switch (expression.kind) {
-    case Expression::Kind::combination: return terms_text(scenario, expression.terms);
-    case Expression::Kind::pass: return fmt::format("slot {} itself", expression.slot);
-    case Expression::Kind::constant: return fmt::format("a new {}", in_words(expression.constant));
-    case Expression::Kind::undefined: return "undefined";
-    case Expression::Kind::pool: return fmt::format("its own buffer, set to {}", in_words(expression.constant));
+    case Expression::Kind::combination:
+      return terms_text(scenario, expression.terms);
+    case Expression::Kind::pass:
+      return fmt::format("slot {} itself", expression.slot);
+    case Expression::Kind::constant:
+      return fmt::format("a new {}", in_words(expression.constant));
+    case Expression::Kind::undefined:
+      return "undefined";
+    case Expression::Kind::pool:
+      return fmt::format("its own buffer, set to {}", in_words(expression.constant));
   }
   return {};
 }
@@ -93,8 +105,8 @@ std::string seed_text(const Scenario& scenario, const Seed& seed) {
 std::string roots_text(const Scenario& scenario, const std::vector<Root>& roots) {
   std::vector<std::string> texts;
   for (const Root& root : roots) {
-    texts.push_back(fmt::format("{} ({})", value_name(scenario, root.value),
-                                seed_text(scenario, root.seed)));
+    texts.push_back(
+        fmt::format("{} ({})", value_name(scenario, root.value), seed_text(scenario, root.seed)));
   }
   return roots.empty() ? "no roots" : fmt::format("{}", fmt::join(texts, " and "));
 }
@@ -111,9 +123,11 @@ std::string pass_text(const Scenario& scenario, const PassStep& pass) {
   if (pass.create_graph) text += ", creating a graph";
   if (pass.allow_unused) text += ", unused inputs allowed";
   if (pass.materialise) text += ", zeros for unused inputs";
-  if (!pass.results.empty()) text += fmt::format(", giving {}", value_names(scenario, pass.results));
+  if (!pass.results.empty())
+    text += fmt::format(", giving {}", value_names(scenario, pass.results));
   for (const CaptureHook& hook : pass.capture_hooks) {
-    text += fmt::format(", capture hook {} on input {}", hook_name(scenario, hook.hook), hook.input);
+    text +=
+        fmt::format(", capture hook {} on input {}", hook_name(scenario, hook.hook), hook.input);
   }
   return text;
 }
@@ -140,10 +154,12 @@ std::string change_text(const Scenario& scenario, const ChangeStep& change) {
   const std::string name = value_name(scenario, change.value);
   const std::string_view through = through_text(change.through);
   switch (change.how) {
-    case ChangeStep::How::add: return fmt::format("add {:g} to {} in place{}", change.number, name, through);
+    case ChangeStep::How::add:
+      return fmt::format("add {:g} to {} in place{}", change.number, name, through);
     case ChangeStep::How::multiply:
       return fmt::format("multiply {} by {:g} in place{}", name, change.number, through);
-    case ChangeStep::How::fill: return fmt::format("fill {} with {:g} in place{}", name, change.number, through);
+    case ChangeStep::How::fill:
+      return fmt::format("fill {} with {:g} in place{}", name, change.number, through);
   }
   return {};
 }
@@ -155,14 +171,17 @@ std::string with_text(const Scenario& scenario, const WithStep& with) {
   if (with.anomaly) parts.push_back(fmt::format("anomaly mode {}", on(*with.anomaly)));
   if (with.check_nan) parts.push_back(fmt::format("checks for NaN {}", on(*with.check_nan)));
   if (with.user_state) parts.push_back(fmt::format("user state {}", *with.user_state));
-  if (with.stream != no_id) parts.push_back(fmt::format("stream {}", stream_name(scenario, with.stream)));
+  if (with.stream != no_id)
+    parts.push_back(fmt::format("stream {}", stream_name(scenario, with.stream)));
   if (with.device) parts.push_back(fmt::format("device {}", to_text(*with.device)));
-  if (with.saved_hooks != no_id) parts.push_back(fmt::format("saved hooks {}", hook_name(scenario, with.saved_hooks)));
+  if (with.saved_hooks != no_id)
+    parts.push_back(fmt::format("saved hooks {}", hook_name(scenario, with.saved_hooks)));
   return fmt::format("with {}:", fmt::join(parts, ", "));
 }
 
 std::string observe_text(const Scenario& scenario, const ObserveStep& observe) {
-  std::string text = fmt::format("observe {}", observe_words[static_cast<std::size_t>(observe.what)]);
+  std::string text =
+      fmt::format("observe {}", observe_words[static_cast<std::size_t>(observe.what)]);
   if (observe.node != no_id) text += fmt::format(": {}", node_name(scenario, observe.node));
   return text;
 }
@@ -208,7 +227,8 @@ std::string action_text(const Scenario& s, const Action& action) {
                                s.locks[static_cast<std::size_t>(step.lock)].name);
           },
           [&](const ThrowStep& step) {
-            return fmt::format("throw '{}'{}", step.token, step.foreign ? ", of a foreign type" : "");
+            return fmt::format("throw '{}'{}", step.token,
+                               step.foreign ? ", of a foreign type" : "");
           },
           [&](const QueueCallbackStep& step) {
             return "queue callback " + s.callbacks[static_cast<std::size_t>(step.callback)].name;
@@ -235,13 +255,16 @@ std::string values_text(const std::vector<std::optional<TensorValue>>& values) {
 std::string subject_text(const Scenario& scenario, const Event& event) {
   switch (event.kind) {
     case EventKind::node_enter:
-    case EventKind::node_exit: return node_name(scenario, event.subject);
+    case EventKind::node_exit:
+      return node_name(scenario, event.subject);
     case EventKind::callback:
       return scenario.callbacks[static_cast<std::size_t>(event.subject)].name;
     case EventKind::pass_begin:
     case EventKind::pass_end:
-    case EventKind::observe: return step_name(scenario, event.subject);
-    default: return hook_name(scenario, event.subject);
+    case EventKind::observe:
+      return step_name(scenario, event.subject);
+    default:
+      return hook_name(scenario, event.subject);
   }
 }
 
@@ -263,8 +286,8 @@ std::string in_words(const std::optional<TensorValue>& tensor) {
 }
 
 std::string in_words(const Scenario& scenario, const Node& node) {
-  std::string text = fmt::format("{}({})", spec_of(node.operation).name,
-                                 value_names(scenario, node.inputs));
+  std::string text =
+      fmt::format("{}({})", spec_of(node.operation).name, value_names(scenario, node.inputs));
   const auto attributes = spec_of(node.operation).attributes;
   for (std::size_t i = 0; i < attributes.size() && i < node.attributes.size(); ++i) {
     const std::string value = attribute_text(node.attributes[i]);
@@ -275,7 +298,8 @@ std::string in_words(const Scenario& scenario, const Node& node) {
 
 std::string in_words(const Scenario& scenario, const Expression& expression) {
   std::string text = expression_base(scenario, expression);
-  if (expression.expand) text += fmt::format(", expanded to ({})", fmt::join(*expression.expand, ","));
+  if (expression.expand)
+    text += fmt::format(", expanded to ({})", fmt::join(*expression.expand, ","));
   if (expression.cast) text += fmt::format(", cast to {}", to_text(*expression.cast));
   if (expression.move_to) text += fmt::format(", moved to {}", to_text(*expression.move_to));
   return text;
@@ -289,7 +313,8 @@ std::string in_words(const StepExpectation& expectation) {
   if (expectation.error) return fmt::format("an error: {}", to_text(*expectation.error));
   if (!expectation.values) return "nothing in particular";
   std::string text = values_text(*expectation.values);
-  if (expectation.bound) text += fmt::format(" (within {:g} units in the last place)", *expectation.bound);
+  if (expectation.bound)
+    text += fmt::format(" (within {:g} units in the last place)", *expectation.bound);
   return text;
 }
 
@@ -309,7 +334,7 @@ std::string in_words(const Scenario& scenario, const Event& event) {
   std::string text = fmt::format("{} {}", to_text(event.kind), subject_text(scenario, event));
   if (event.instance > 0) text += fmt::format(" #{}", event.instance + 1);
   if (event.kind == EventKind::observe) text += fmt::format(" = {}", event.number);
-  if (!event.values.empty()) text += "  " + values_text(event.values);
+  if (!event.values.empty()) text += fmt::format("  {}", values_text(event.values));
   return text;
 }
 

@@ -9,9 +9,10 @@
 
 namespace gradcts {
 
-std::string_view in_words(HookKind kind);  // "tensor hook"
+std::string_view in_words(HookKind kind);                          // "tensor hook"
 std::string in_words(const Scenario& scenario, const Node& node);  // "power(y) exponent=3"
-std::string in_words(const Scenario& scenario, const Expression& expression);  // "2*slot 0 + slot 1*x"
+std::string in_words(const Scenario& scenario,
+                     const Expression& expression);  // "2*slot 0 + slot 1*x"
 // "backward from y (seed 5) and z (seed 3)". Steps inside are not part of it.
 std::string in_words(const Scenario& scenario, const Step& step);
 std::string in_words(const Scenario& scenario, const StepResult& result);

@@ -22,8 +22,9 @@ AdapterLibrary::Reply reply_from(int status, Inbox inbox) {
     return {false, fmt::format("the adapter replied {} times to one request", inbox.replies)};
   }
   if (status != 0) {
-    return {false, inbox.text.empty() ? fmt::format("the adapter failed with status {} and no reason", status)
-                                      : inbox.text};
+    return {false, inbox.text.empty()
+                       ? fmt::format("the adapter failed with status {} and no reason", status)
+                       : inbox.text};
   }
   if (inbox.replies == 0) return {false, "the adapter returned without a reply"};
   return {true, std::move(inbox.text)};
@@ -49,8 +50,9 @@ AdapterLibrary::AdapterLibrary(const std::string& path) {
   functions_ = entry();
   if (!functions_) throw UnusableEngine(fmt::format("{}: 'gradcts_adapter' returned null", path));
   if (functions_->interface_version != GRADCTS_INTERFACE_VERSION) {
-    throw UnusableEngine(fmt::format("{}: speaks interface version {}; this gradcts speaks {}", path,
-                                     functions_->interface_version, GRADCTS_INTERFACE_VERSION));
+    throw UnusableEngine(fmt::format("{}: speaks interface version {}; this gradcts speaks {}",
+                                     path, functions_->interface_version,
+                                     GRADCTS_INTERFACE_VERSION));
   }
 }
 

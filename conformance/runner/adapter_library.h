@@ -9,7 +9,8 @@
 
 namespace gradcts {
 
-// One clear line: the library does not load, exports no adapter, or speaks another interface version.
+// One clear line: the library does not load, exports no adapter, or speaks another interface
+// version.
 class UnusableEngine : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -45,8 +45,8 @@ class Image {
 };
 
 bool is_ours(const Elf64_Ehdr& header) {
-  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64 &&
-         header.e_shentsize == sizeof(Elf64_Shdr);
+  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+         header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_shentsize == sizeof(Elf64_Shdr);
 }
 
 std::optional<Elf64_Shdr> section(Image& image, const Elf64_Ehdr& header, std::uint64_t index) {

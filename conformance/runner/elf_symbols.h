@@ -1,5 +1,5 @@
-// Names of functions that a library does not export, from its symbol table: without them the stacks of
-// most engines would be bare numbers.
+// Names of functions that a library does not export, from its symbol table: without them the stacks
+// of most engines would be bare numbers.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,8 @@ EngineFile engine_at(const std::string& path) {
   return {name.empty() ? fs::path(path).stem().string() : name, fs::absolute(path).string()};
 }
 
-std::string list_of(const std::vector<EngineFile>& engines, const std::vector<std::string>& folders) {
+std::string list_of(const std::vector<EngineFile>& engines,
+                    const std::vector<std::string>& folders) {
   if (engines.empty()) return fmt::format("there is none in {}", fmt::join(folders, ", "));
   std::vector<std::string> names;
   for (const EngineFile& engine : engines) names.push_back(engine.name);
@@ -89,8 +90,7 @@ EngineFile find_engine(const std::string& name_or_path, const std::vector<std::s
   for (const EngineFile& engine : engines) {
     if (engine.name == name_or_path) return engine;
   }
-  throw UnknownEngine(
-      fmt::format("no engine '{}'; {}", name_or_path, list_of(engines, folders)));
+  throw UnknownEngine(fmt::format("no engine '{}'; {}", name_or_path, list_of(engines, folders)));
 }
 
 }  // namespace gradcts

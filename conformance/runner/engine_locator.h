@@ -1,7 +1,8 @@
-// Finds engines: shared libraries that export the adapter interface (conformance/adapters/adapter.h).
+// Finds engines: shared libraries that export the adapter interface
+// (conformance/adapters/adapter.h).
 //
-// An engine is given by name or by the path of its library. A name stands for `libgradcts-NAME.so` in
-// the first of these folders that has it: those in GRADCTS_ENGINE_PATH (separated by ':'), then
+// An engine is given by name or by the path of its library. A name stands for `libgradcts-NAME.so`
+// in the first of these folders that has it: those in GRADCTS_ENGINE_PATH (separated by ':'), then
 // ../lib/gradcts and ../lib/<multiarch>/gradcts as seen from the command. Nothing is loaded here.
 #pragma once
 

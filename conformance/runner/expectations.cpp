@@ -49,7 +49,8 @@ void read_verdict(ExpectedVerdict& entry, const std::string& text, const std::st
       return;
     }
   }
-  throw FormatError(path + ".verdict", fmt::format("'{}'; expected fail, crash, hang, error or flaky", text));
+  throw FormatError(path + ".verdict",
+                    fmt::format("'{}'; expected fail, crash, hang, error or flaky", text));
 }
 
 ExpectedVerdict read_entry(const Json& json, const std::string& path) {
@@ -78,10 +79,13 @@ Standing expected_failure(const ExpectedVerdict& entry) {
   return {true, true, false, fmt::format("expected ({}): {}", entry.clause, entry.reason)};
 }
 
-Standing surprise(std::string note) { return {false, false, false, std::move(note)}; }
+Standing surprise(std::string note) {
+  return {false, false, false, std::move(note)};
+}
 
 // The clauses that broke must be those that the entries name.
-Standing compare_clauses(const std::vector<const ExpectedVerdict*>& entries, const Verdict& verdict) {
+Standing compare_clauses(const std::vector<const ExpectedVerdict*>& entries,
+                         const Verdict& verdict) {
   std::set<std::string> broken, known;
   for (const Finding& finding : verdict.findings) broken.insert(finding.clause);
   for (const ExpectedVerdict* entry : entries) known.insert(entry->clause);
@@ -107,8 +111,7 @@ Expectations read_expectations(const Json& json) {
   }
   Expectations expectations;
   for (const Json& entry : json["expectations"]) {
-    expectations.push_back(
-        read_entry(entry, fmt::format("expectations[{}]", expectations.size())));
+    expectations.push_back(read_entry(entry, fmt::format("expectations[{}]", expectations.size())));
   }
   return expectations;
 }

@@ -6,11 +6,11 @@
 //       "clause": "ROOT-2", "reason": "runs a root twice; fixed in 2.0"},
 //      {"pattern": "reent/depth/*", "verdict": "hang", "clause": "REENT-3", "reason": "no pool"}]}
 //
-// One of `id` and `pattern` (as on the command line), `verdict`, `clause` and `reason` are required.
-// With `hash` the entry is for the scenario as it was: a scenario that changed its meaning has to be
-// looked at again. Expectations are strict: an expected failure that passes, that fails in another way
-// or breaks another clause is not as expected, and an entry that matches no scenario is an error.
-// Several entries may speak of one scenario: then all their clauses break.
+// One of `id` and `pattern` (as on the command line), `verdict`, `clause` and `reason` are
+// required. With `hash` the entry is for the scenario as it was: a scenario that changed its
+// meaning has to be looked at again. Expectations are strict: an expected failure that passes, that
+// fails in another way or breaks another clause is not as expected, and an entry that matches no
+// scenario is an error. Several entries may speak of one scenario: then all their clauses break.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@
 namespace gradcts {
 
 struct ExpectedVerdict {
-  std::string id;       // one of these two is set
+  std::string id;  // one of these two is set
   std::string pattern;
-  std::string hash;     // empty: any
+  std::string hash;                         // empty: any
   VerdictKind verdict = VerdictKind::fail;  // fail, crash, hang or error
-  bool flaky = false;                       // verdict "flaky": fails in some runs and passes in others
+  bool flaky = false;  // verdict "flaky": fails in some runs and passes in others
   std::string clause;
   std::string reason;
 

@@ -31,7 +31,9 @@ bool can_be_replaced(const std::string& file) {
   return !std::filesystem::exists(file, ignored) || std::filesystem::is_regular_file(file, ignored);
 }
 
-std::string part_name(const std::string& file) { return fmt::format("{}.{}.part", file, getpid()); }
+std::string part_name(const std::string& file) {
+  return fmt::format("{}.{}.part", file, getpid());
+}
 
 }  // namespace
 
@@ -52,7 +54,8 @@ void write_file(const std::string& file, std::string_view text) {
   File opened = open_file(target, "wb", "cannot be written");
   const bool written = std::fwrite(text.data(), 1, text.size(), opened.get()) == text.size();
   const bool closed = std::fclose(opened.release()) == 0;
-  const bool moved = written && closed && (!replace || std::rename(target.c_str(), file.c_str()) == 0);
+  const bool moved =
+      written && closed && (!replace || std::rename(target.c_str(), file.c_str()) == 0);
   if (moved) return;
   const int reason = errno;
   if (replace) std::remove(target.c_str());

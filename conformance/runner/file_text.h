@@ -9,8 +9,8 @@ namespace gradcts {
 // Throws std::runtime_error with one clear line: "FILE: cannot be read: REASON".
 std::string read_file(const std::string& file);
 
-// Replaces the file at once: another reader sees the old content or the whole new one, never a part.
-// Throws std::runtime_error with one clear line.
+// Replaces the file at once: another reader sees the old content or the whole new one, never a
+// part. Throws std::runtime_error with one clear line.
 void write_file(const std::string& file, std::string_view text);
 
 // Throws as write_file would, without touching the file.

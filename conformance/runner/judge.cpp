@@ -11,7 +11,9 @@
 namespace gradcts {
 namespace {
 
-Verdict error(std::string detail) { return {VerdictKind::error, {}, std::move(detail)}; }
+Verdict error(std::string detail) {
+  return {VerdictKind::error, {}, std::move(detail)};
+}
 
 VerdictKind kind_of(WorkerAnswer::Kind kind) {
   if (kind == WorkerAnswer::Kind::crash) return VerdictKind::crash;
@@ -29,9 +31,9 @@ std::string explain(const WorkerAnswer& answer) {
 Verdict judge_outcome(const Scenario& scenario, const Expectation& expectation,
                       const Outcome& outcome) {
   if (!outcome.unsupported.empty()) {
-    return error(fmt::format(
-        "the adapter claims every feature that this scenario needs, and then lacks: {}",
-        outcome.unsupported));
+    return error(
+        fmt::format("the adapter claims every feature that this scenario needs, and then lacks: {}",
+                    outcome.unsupported));
   }
   if (!expectation.cannot_tell.empty()) {
     return error(fmt::format("the oracle cannot tell: {}", expectation.cannot_tell));
@@ -44,7 +46,9 @@ Verdict judge_outcome(const Scenario& scenario, const Expectation& expectation,
 
 bool is_concurrent(const Scenario& scenario) {
   bool concurrent = !scenario.streams.empty();
-  const auto off_cpu = [](const TensorValue& tensor) { return tensor.device.type != DeviceType::cpu; };
+  const auto off_cpu = [](const TensorValue& tensor) {
+    return tensor.device.type != DeviceType::cpu;
+  };
   for (const Leaf& leaf : scenario.leaves) concurrent |= off_cpu(leaf.initial);
   for (const Node& node : scenario.nodes) concurrent |= node.operation == Operation::to_device;
   for_each_step(scenario, [&](const Step& step) {
@@ -68,7 +72,8 @@ Outcome comparable(const Expectation& expectation, Outcome outcome, bool concurr
   std::ranges::stable_sort(outcome.steps, [](const StepResult& a, const StepResult& b) {
     return std::pair(a.step, a.occurrence) < std::pair(b.step, b.occurrence);
   });
-  for (std::size_t i = 0; i < outcome.leaf_grads.size() && i < expectation.leaf_grad_known.size(); ++i) {
+  for (std::size_t i = 0; i < outcome.leaf_grads.size() && i < expectation.leaf_grad_known.size();
+       ++i) {
     if (!expectation.leaf_grad_known[i]) outcome.leaf_grads[i].reset();
   }
   return outcome;
@@ -87,7 +92,8 @@ Expectation expect_safely(const Scenario& scenario, const Dialect& dialect) {
   }
 }
 
-Judgement judge(const Scenario& scenario, const Expectation& expectation, const WorkerAnswer& answer) {
+Judgement judge(const Scenario& scenario, const Expectation& expectation,
+                const WorkerAnswer& answer) {
   if (answer.kind != WorkerAnswer::Kind::outcome) {
     return {{kind_of(answer.kind), {}, explain(answer)}, std::nullopt};
   }

@@ -34,8 +34,9 @@ struct ScenarioResult {
   std::optional<Outcome> outcome;  // when the engine gave one that can be read
 };
 
-// Something that went wrong and is no scenario's own verdict: an engine that gave another verdict when
-// a scenario was repeated at the end of a batch, or a worker that did not end as a program ends.
+// Something that went wrong and is no scenario's own verdict: an engine that gave another verdict
+// when a scenario was repeated at the end of a batch, or a worker that did not end as a program
+// ends.
 struct RunProblem {
   std::string id;    // the scenario that was repeated; empty: none
   std::string text;  // first line: what happened
@@ -56,16 +57,16 @@ struct RunHeader {
   std::chrono::milliseconds timeout{};
 };
 
-inline constexpr std::array all_verdicts = {VerdictKind::pass,  VerdictKind::fail,
+inline constexpr std::array all_verdicts = {VerdictKind::pass,        VerdictKind::fail,
                                             VerdictKind::unsupported, VerdictKind::crash,
-                                            VerdictKind::hang,  VerdictKind::error};
+                                            VerdictKind::hang,        VerdictKind::error};
 
 struct RunSummary {
   std::map<VerdictKind, std::size_t> counts;
   std::size_t expected_failures = 0;
   std::size_t unexpected_passes = 0;
   std::size_t flaky = 0;
-  std::size_t not_as_expected = 0;  // unexpected passes included
+  std::size_t not_as_expected = 0;         // unexpected passes included
   std::size_t errors_not_as_expected = 0;  // of these, verdicts `error`
   std::vector<RunProblem> problems;
   double seconds = 0;
@@ -73,8 +74,8 @@ struct RunSummary {
 
   std::size_t count(VerdictKind kind) const;
   std::size_t executed() const;  // everything but unsupported
-  // 0: as expected; 1: something is not, or nothing was executed; 3: some verdict is `error`, or the
-  // run was interrupted.
+  // 0: as expected; 1: something is not, or nothing was executed; 3: some verdict is `error`, or
+  // the run was interrupted.
   int exit_status() const;
 };
 

@@ -46,8 +46,8 @@ Finding difference(const std::string& first, const std::string& later, int run) 
 }
 
 Finding other_verdict(const Verdict& first, const Verdict& later, int run) {
-  return {"DET-1", fmt::format("run {} of the same scenario", run), std::string(to_text(first.kind)),
-          std::string(to_text(later.kind))};
+  return {"DET-1", fmt::format("run {} of the same scenario", run),
+          std::string(to_text(first.kind)), std::string(to_text(later.kind))};
 }
 
 class ScenarioRun {
@@ -60,13 +60,13 @@ class ScenarioRun {
 
   ScenarioResult run() {
     const Clock::time_point start = Clock::now();
+    if (!worker_) start_worker();
     result_.missing_features =
         missing_features(required_features(scenario_), worker_->description().features);
     if (result_.missing_features.empty()) execute();
     if (!result_.missing_features.empty()) be_unsupported();
     result_.seconds = seconds_since(start);
-    result_.standing =
-        compare(options_.expectations, scenario_.id, result_.verdict, result_.flaky);
+    result_.standing = compare(options_.expectations, scenario_.id, result_.verdict, result_.flaky);
     return std::move(result_);
   }
 
@@ -86,22 +86,31 @@ class ScenarioRun {
     for (int i = 2; i <= options_.repeat && !result_.flaky; ++i) compare_repeat(once(), i);
   }
 
+  void start_worker() { worker_ = std::make_unique<WorkerProcess>(options_.worker); }
+
   Judgement once() {
+    const bool alone = needs_own_worker(scenario_);
+    if (!worker_ || (alone && !worker_->is_fresh())) start_worker();
     worker_->send(request_, scenario_.id);
     if (!expectation_) {
       expectation_ = expect_safely(scenario_, worker_->description().make_dialect());
     }
     Judgement judgement = judge(scenario_, *expectation_, worker_->receive());
-    if (!worker_->alive()) replace_worker(judgement.verdict);
+    if (!worker_->alive()) {
+      bury(judgement.verdict, worker_->obituary());
+    } else if (alone) {
+      bury(judgement.verdict, worker_->close());
+    }
     return judgement;
   }
 
   // A worker that answered and died right after died of this scenario.
-  void replace_worker(Verdict& verdict) {
-    if (verdict.kind == VerdictKind::pass || verdict.kind == VerdictKind::fail) {
-      verdict = {VerdictKind::crash, {}, "after it had answered: " + worker_->obituary()};
+  void bury(Verdict& verdict, const std::string& trouble) {
+    const bool answered = verdict.kind == VerdictKind::pass || verdict.kind == VerdictKind::fail;
+    if (answered && !trouble.empty()) {
+      verdict = {VerdictKind::crash, {}, fmt::format("after it had answered: {}", trouble)};
     }
-    worker_ = std::make_unique<WorkerProcess>(options_.worker);
+    worker_.reset();
   }
 
   void compare_repeat(const Judgement& repeat, int run) {
@@ -202,8 +211,7 @@ class Lane {
   void run() {
     try {
       while (const auto index = schedule_.next()) run_one(*index);
-      end_batch();
-      end_worker();
+      let_worker_go();
     } catch (const std::exception& problem) {
       schedule_.fail(problem.what());
     }
@@ -211,10 +219,11 @@ class Lane {
 
  private:
   void run_one(std::size_t index) {
+    if (needs_own_worker(*scenarios_[index].scenario)) let_worker_go();
     if (!worker_) worker_ = std::make_unique<WorkerProcess>(options_.worker);
     const pid_t before = worker_->process();
     ScenarioResult result = run_scenario(scenarios_[index], worker_, options_);
-    if (worker_->process() == before) {
+    if (worker_ && worker_->process() == before) {
       remember(index, result.verdict);
     } else {
       start_batch();  // a fresh worker has seen nothing yet
@@ -232,6 +241,11 @@ class Lane {
   void start_batch() {
     run_in_batch_ = 0;
     to_repeat_.clear();
+  }
+
+  void let_worker_go() {
+    end_batch();
+    if (worker_ && !worker_->is_fresh()) end_worker();
   }
 
   void end_batch() {
@@ -261,8 +275,8 @@ class Lane {
   }
 
   void end_worker() {
-    if (!worker_) return;
     const std::string trouble = worker_->close();
+    worker_.reset();
     if (!trouble.empty()) schedule_.add_problem({"", "at the end of a worker: " + trouble});
   }
 
@@ -276,6 +290,15 @@ class Lane {
 
 }  // namespace
 
+bool needs_own_worker(const Scenario& scenario) {
+  bool needs = false;
+  for_each_step(scenario, [&](const Step& step) {
+    needs |= std::holds_alternative<EngineStep>(step.action) ||
+             std::holds_alternative<ForkStep>(step.action);
+  });
+  return needs;
+}
+
 ScenarioResult run_scenario(const PlannedScenario& planned, std::unique_ptr<WorkerProcess>& worker,
                             const RunOptions& options) {
   return ScenarioRun(planned, worker, options).run();
@@ -288,7 +311,8 @@ RunSummary run_scenarios(std::span<const PlannedScenario> scenarios, const RunHe
   for (Reporter* reporter : reporters) reporter->on_start(header);
   Schedule schedule(scenarios, reporters, options.stop);
   {
-    const std::size_t lanes = std::min<std::size_t>(std::max(options.jobs, 1), std::max<std::size_t>(scenarios.size(), 1));
+    const std::size_t lanes = std::min<std::size_t>(std::max(options.jobs, 1),
+                                                    std::max<std::size_t>(scenarios.size(), 1));
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < lanes; ++i) {
       threads.emplace_back([&, worker = i == 0 ? std::move(first) : nullptr]() mutable {

@@ -62,7 +62,8 @@ std::vector<std::size_t> select(const std::vector<const Scenario*>& scenarios,
   for (std::size_t i = 0; i < scenarios.size(); ++i) {
     if (is_selected(*scenarios[i], selection)) chosen.push_back(i);
   }
-  std::ranges::sort(chosen, {}, [&](std::size_t i) -> const std::string& { return scenarios[i]->id; });
+  std::ranges::sort(chosen, {},
+                    [&](std::size_t i) -> const std::string& { return scenarios[i]->id; });
   std::vector<std::size_t> part;
   for (std::size_t i = selection.shard.index - 1; i < chosen.size(); i += selection.shard.count) {
     part.push_back(chosen[i]);
@@ -85,8 +86,9 @@ std::vector<std::string> dead_patterns(const std::vector<const Scenario*>& scena
 }
 
 void check_clause(const std::string& clause) {
-  const bool known = find_clause(clause) != nullptr ||
-                     std::ranges::any_of(all_areas(), [&](const Area& area) { return area.id == clause; });
+  const bool known =
+      find_clause(clause) != nullptr ||
+      std::ranges::any_of(all_areas(), [&](const Area& area) { return area.id == clause; });
   if (!known) {
     throw std::invalid_argument(
         fmt::format("no clause or area '{}'; `gradcts list --clauses` shows them", clause));

@@ -10,12 +10,14 @@
 
 namespace gradcts {
 
-// A pattern is a glob over ids (`*` any text, `?` one character, `[abc]`), and also selects everything
-// below what it matches: "root/two-*" selects "root/two-roots/chained", "root" all of that subtree.
+// A pattern is a glob over ids (`*` any text, `?` one character, `[abc]`), and also selects
+// everything below what it matches: "root/two-*" selects "root/two-roots/chained", "root" all of
+// that subtree.
 bool pattern_matches(const std::string& pattern, const std::string& id);
 
-// Part `index` (from 1) of `count`: of the selected scenarios in order of their ids, every count-th.
-// The parts of one selection are disjoint, together are all of it, and differ in size by at most one.
+// Part `index` (from 1) of `count`: of the selected scenarios in order of their ids, every
+// count-th. The parts of one selection are disjoint, together are all of it, and differ in size by
+// at most one.
 struct Shard {
   std::size_t index = 1;
   std::size_t count = 1;

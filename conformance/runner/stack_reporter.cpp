@@ -30,9 +30,13 @@ std::atomic<pid_t> expected{0};   // the thread that may write now
 
 alignas(16) std::array<char, 256 * 1024> alternate_stack;
 
-int stack_signal() { return SIGRTMAX - 2; }
+int stack_signal() {
+  return SIGRTMAX - 2;
+}
 
-pid_t this_thread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
+pid_t this_thread() {
+  return static_cast<pid_t>(syscall(SYS_gettid));
+}
 
 // ------------------------------------------------------------------------------------------------
 // Writing, with nothing that allocates
@@ -47,7 +51,9 @@ void put(const char* text, std::size_t size) {
   }
 }
 
-void put(const char* text) { put(text, std::strlen(text)); }
+void put(const char* text) {
+  put(text, std::strlen(text));
+}
 
 void put_number(std::uint64_t number, unsigned base = 10) {
   char digits[20];

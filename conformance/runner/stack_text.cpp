@@ -22,10 +22,11 @@ std::string demangled(const std::string& name) {
   return status == 0 ? std::string(text.get()) : name;
 }
 
-// Where a frame is, from a line like "/lib/libx.so(_Zfoo+0x12)[0x7f..]" or "/lib/libx.so(+0x3f0)[..]".
+// Where a frame is, from a line like "/lib/libx.so(_Zfoo+0x12)[0x7f..]" or
+// "/lib/libx.so(+0x3f0)[..]".
 struct Place {
   std::string path;
-  std::string function;  // empty: not exported
+  std::string function;      // empty: not exported
   std::uint64_t offset = 0;  // into the function, else into the file
 };
 
@@ -115,8 +116,9 @@ StackReport read_stack_report(std::string_view text) {
 std::string to_text(const StackReport& report) {
   std::string text;
   for (const ThreadStack& thread : report.threads) {
-    const std::string state =
-        thread.state == "silent" ? "did not answer" : thread.state == "crashed" ? "crashed" : "";
+    const std::string state = thread.state == "silent"    ? "did not answer"
+                              : thread.state == "crashed" ? "crashed"
+                                                          : "";
     text += fmt::format("  thread {} \"{}\"{}{}\n", thread.thread, thread.name,
                         state.empty() ? "" : " ", state);
     text += frames_text(thread.frames);

@@ -17,8 +17,8 @@ struct ThreadStack {
 };
 
 struct StackReport {
-  bool crash = false;         // false: it was asked for
-  int signal = 0;             // crash
+  bool crash = false;                    // false: it was asked for
+  int signal = 0;                        // crash
   std::optional<std::uint64_t> address;  // crash: of the fault, where the signal has one
   std::vector<ThreadStack> threads;
   int threads_left_out = 0;

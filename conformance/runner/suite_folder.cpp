@@ -42,8 +42,8 @@ std::string find_suites(const std::string& given) {
   if (fs::equivalent(program, GRADCTS_BUILD_PROGRAMS, ignored)) {
     return existing(GRADCTS_SOURCE_SUITES, "");
   }
-  throw std::runtime_error(
-      fmt::format("no suites in {}; say where they are with --suites or GRADCTS_SUITES", installed.string()));
+  throw std::runtime_error(fmt::format(
+      "no suites in {}; say where they are with --suites or GRADCTS_SUITES", installed.string()));
 }
 
 std::vector<std::string> suite_files(const std::string& path) {
@@ -64,8 +64,8 @@ SuiteFolder::SuiteFolder(const std::string& path) {
     for (SuiteEntry& entry : load_suites(file)) {
       const auto [first, is_new] = seen.emplace(entry.scenario.id, file);
       if (!is_new) {
-        throw std::runtime_error(
-            fmt::format("{}: duplicate id '{}', first in {}", file, entry.scenario.id, first->second));
+        throw std::runtime_error(fmt::format("{}: duplicate id '{}', first in {}", file,
+                                             entry.scenario.id, first->second));
       }
       entries_.push_back(std::move(entry));
     }
@@ -87,7 +87,8 @@ const PlannedScenario* SuiteFolder::find(const std::string& id) const {
   return found == planned_.end() ? nullptr : &*found;
 }
 
-std::optional<std::string> default_expectations(const std::string& suites, const std::string& engine) {
+std::optional<std::string> default_expectations(const std::string& suites,
+                                                const std::string& engine) {
   const fs::path file = fs::path(suites) / "expectations" / (engine + ".json");
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) return std::nullopt;

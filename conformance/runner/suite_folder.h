@@ -10,13 +10,13 @@
 
 namespace gradcts {
 
-// The first of: `given` (from the command line), GRADCTS_SUITES, ../share/gradcts/suites as seen from
-// the command, and for a command in its build folder the source tree. Throws std::runtime_error with
-// one clear line when there is none.
+// The first of: `given` (from the command line), GRADCTS_SUITES, ../share/gradcts/suites as seen
+// from the command, and for a command in its build folder the source tree. Throws
+// std::runtime_error with one clear line when there is none.
 std::string find_suites(const std::string& given);
 
-// The suite files of a folder, sorted, or the file itself. Those below a folder `expectations` are no
-// suites. Throws std::runtime_error with one clear line when there is no such path.
+// The suite files of a folder, sorted, or the file itself. Those below a folder `expectations` are
+// no suites. Throws std::runtime_error with one clear line when there is no such path.
 std::vector<std::string> suite_files(const std::string& path);
 
 // All scenarios of a folder or a file, sorted by file, in order of declaration. Throws
@@ -37,6 +37,7 @@ class SuiteFolder {
 };
 
 // The expectations of a known engine, kept beside the suites: FOLDER/expectations/ENGINE.json.
-std::optional<std::string> default_expectations(const std::string& suites, const std::string& engine);
+std::optional<std::string> default_expectations(const std::string& suites,
+                                                const std::string& engine);
 
 }  // namespace gradcts

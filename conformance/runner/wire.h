@@ -1,14 +1,15 @@
 // What a runner and its worker say to each other: one JSON object a line, over a private channel.
 //
 //   runner                                          worker
-//   {"request":7,"hello":"gradcts.worker/1"}        {"answer":7,"hello":"gradcts.worker/1","description":{...}}
+//   {"request":7,"hello":"gradcts.worker/1"}
+//   {"answer":7,"hello":"gradcts.worker/1","description":{...}}
 //                                                   {"answer":7,"hello":"gradcts.worker/1","failure":"..."}
 //   {"request":8,"run":{scenario}}                  {"answer":8,"outcome":{...}}
 //                                                   {"answer":8,"failure":"..."}
 //
-// The number of a request means nothing but must come back: an answer with another number is an error
-// of the engine's side and never taken for an answer to this request. The worker's standard output
-// belongs to the engine, which may print what it likes.
+// The number of a request means nothing but must come back: an answer with another number is an
+// error of the engine's side and never taken for an answer to this request. The worker's standard
+// output belongs to the engine, which may print what it likes.
 #pragma once
 
 #include <cstdint>

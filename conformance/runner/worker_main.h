@@ -1,5 +1,5 @@
-// The worker: a process that holds one engine and answers requests (wire.h) until its runner hangs up.
-// It is the hidden subcommand `worker` of the command.
+// The worker: a process that holds one engine and answers requests (wire.h) until its runner hangs
+// up. It is the hidden subcommand `worker` of the command.
 #pragma once
 
 namespace gradcts {

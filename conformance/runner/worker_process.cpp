@@ -47,7 +47,9 @@ std::uint64_t next_number() {
   throw std::runtime_error(fmt::format("{}: {}", what, std::strerror(errno)));
 }
 
-void make_nonblocking(int file) { fcntl(file, F_SETFL, fcntl(file, F_GETFL) | O_NONBLOCK); }
+void make_nonblocking(int file) {
+  fcntl(file, F_SETFL, fcntl(file, F_GETFL) | O_NONBLOCK);
+}
 
 struct Pair {
   FileDescriptor ours, theirs;
@@ -70,7 +72,8 @@ Pair make_pipe() {
 
 Pair make_channel() {
   int ends[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail("no channel for a worker");
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    fail("no channel for a worker");
   return make_pair(ends);
 }
 
@@ -93,7 +96,8 @@ void keep_end(std::string& text, std::size_t limit) {
 }
 
 int left_ms(std::chrono::steady_clock::time_point deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   return left.count() <= 0 ? 0 : static_cast<int>(std::min<std::int64_t>(left.count(), 1 << 30));
 }
 
@@ -108,8 +112,8 @@ std::string quoted_output(const std::string& output) {
   return text;
 }
 
-// Spawns `program worker ENGINE CHANNEL REPORT RUNNER` in a process group of its own, with nothing to
-// read, everything it prints in one pipe, and no open file beyond what it needs.
+// Spawns `program worker ENGINE CHANNEL REPORT RUNNER` in a process group of its own, with nothing
+// to read, everything it prints in one pipe, and no open file beyond what it needs.
 class Spawn {
  public:
   Spawn() {
@@ -192,7 +196,9 @@ WorkerProcess::WorkerProcess(const WorkerOptions& options) : options_(options) {
   }
 }
 
-WorkerProcess::~WorkerProcess() { kill_and_reap(); }
+WorkerProcess::~WorkerProcess() {
+  kill_and_reap();
+}
 
 void WorkerProcess::start(const WorkerOptions& options) {
   Pair channel = make_channel(), output = make_pipe(), report = make_pipe();
@@ -210,11 +216,12 @@ void WorkerProcess::start(const WorkerOptions& options) {
 
 void WorkerProcess::handshake() {
   number_ = next_number();
-  about_ = "the handshake";
+  doing_ = "while it loaded";
   outbox_ = wire::hello_request(number_);
   start_clock(start_limit);
   const Event event = wait_for_line();
-  if (event != Event::line) throw UnusableEngine(fmt::format("{}: {}", options_.engine_path, interpret(event).text));
+  if (event != Event::line)
+    throw UnusableEngine(fmt::format("{}: {}", options_.engine_path, interpret(event).text));
   try {
     wire::Answer answer = wire::read_hello_answer(line_, number_);
     if (!answer.failure.empty()) throw UnusableEngine(answer.failure);
@@ -222,7 +229,8 @@ void WorkerProcess::handshake() {
   } catch (const UnusableEngine&) {
     throw;
   } catch (const std::exception& problem) {
-    throw UnusableEngine(fmt::format("{}: its description: {}", options_.engine_path, problem.what()));
+    throw UnusableEngine(
+        fmt::format("{}: its description: {}", options_.engine_path, problem.what()));
   }
 }
 
@@ -230,8 +238,7 @@ std::string WorkerProcess::close() {
   if (reaped_) return {};
   shutdown(channel_.get(), SHUT_RDWR);
   start_clock(close_limit);
-  previous_.clear();
-  about_ = "its own end";
+  doing_ = "while it ended";
   while (alive() && left_ms(deadline_) > 0) pump(left_ms(deadline_));
   if (alive()) return end_after_hang().text;
   reap();
@@ -274,6 +281,8 @@ bool WorkerProcess::alive() {
 
 void WorkerProcess::send(std::string_view scenario_json, std::string about) {
   previous_ = std::exchange(about_, std::move(about));
+  doing_ = fmt::format("while it ran {}", about_);
+  fresh_ = false;
   number_ = next_number();
   inbox_.clear();
   output_tail_.clear();
@@ -287,7 +296,9 @@ void WorkerProcess::start_clock(std::chrono::milliseconds limit) {
   deadline_ = Clock::now() + limit;
 }
 
-WorkerAnswer WorkerProcess::receive() { return interpret(wait_for_line()); }
+WorkerAnswer WorkerProcess::receive() {
+  return interpret(wait_for_line());
+}
 
 WorkerProcess::Event WorkerProcess::wait_for_line() {
   std::size_t searched = 0;
@@ -368,7 +379,8 @@ WorkerAnswer WorkerProcess::end_after_hang() {
   collect_requested_stacks();
   kill_and_reap();
   return {WorkerAnswer::Kind::hang, nullptr,
-          fmt::format("no answer within {:g} s to {}\n{}", std::chrono::duration<double>(limit_).count(), about_, details())};
+          fmt::format("no answer within {:g} s {}\n{}",
+                      std::chrono::duration<double>(limit_).count(), doing_, details())};
 }
 
 void WorkerProcess::collect_requested_stacks() {
@@ -382,7 +394,7 @@ void WorkerProcess::collect_requested_stacks() {
 
 std::string WorkerProcess::obituary() {
   reap();
-  return fmt::format("{} while it ran {}\n{}", how_it_ended(), about_, details());
+  return fmt::format("{} {}\n{}", how_it_ended(), doing_, details());
 }
 
 std::string WorkerProcess::how_it_ended() const {
@@ -401,7 +413,7 @@ std::string WorkerProcess::how_it_ended() const {
 
 std::string WorkerProcess::details() const {
   std::string text;
-  if (!previous_.empty() && previous_ != "the handshake") {
+  if (!previous_.empty()) {
     text += fmt::format("  the request before was {}\n", previous_);
   }
   if (!report_text_.empty()) text += to_text(read_stack_report(report_text_));

@@ -1,8 +1,8 @@
 // A worker as its runner sees it: a process that runs one scenario after another on one engine.
 //
-// One thread uses a worker. Every wait has a deadline; nothing here sleeps or polls for time to pass.
-// Whatever the engine does, a request ends in exactly one of the answers below, and a worker that died
-// never looks like an empty one.
+// One thread uses a worker. Every wait has a deadline; nothing here sleeps or polls for time to
+// pass. Whatever the engine does, a request ends in exactly one of the answers below, and a worker
+// that died never looks like an empty one.
 #pragma once
 
 #include <sys/types.h>
@@ -70,13 +70,15 @@ class WorkerProcess {
   WorkerAnswer receive();
 
   pid_t process() const { return process_; }
+  // Whether no scenario was sent to it yet.
+  bool is_fresh() const { return fresh_; }
   // False once the process ended. A worker that ended may not be used again.
   bool alive();
   // Why it ended, as WorkerAnswer::text for a crash; for a worker that is not alive.
   std::string obituary();
 
-  // Hangs up and waits for the worker to leave as a program leaves: empty when it did, else what went
-  // wrong instead. The worker is gone in any case.
+  // Hangs up and waits for the worker to leave as a program leaves: empty when it did, else what
+  // went wrong instead. The worker is gone in any case.
   std::string close();
 
  private:
@@ -105,12 +107,14 @@ class WorkerProcess {
   bool reaped_ = false;
   int wait_status_ = 0;
   FileDescriptor channel_, output_, report_, death_;
-  std::string inbox_, outbox_;      // of the channel
-  std::string line_;                // the last line taken
-  std::string output_tail_;         // the end of what the engine printed
-  std::string report_text_;         // stacks
-  std::uint64_t number_ = 0;        // of the request in flight
-  std::string about_, previous_;    // the request in flight, the one before
+  std::string inbox_, outbox_;    // of the channel
+  std::string line_;              // the last line taken
+  std::string output_tail_;       // the end of what the engine printed
+  std::string report_text_;       // stacks
+  std::uint64_t number_ = 0;      // of the request in flight
+  std::string about_, previous_;  // the request in flight, the one before
+  std::string doing_;             // what the worker should be doing: "while it ran root/one"
+  bool fresh_ = true;
   std::chrono::milliseconds limit_{};  // for what is in flight
   Clock::time_point deadline_;
 };

@@ -9,7 +9,10 @@
 namespace gradcts {
 
 void add_suites_option(CLI::App& command, std::string& suites) {
-  command.add_option("--suites", suites, "Folder or file with the scenarios (default: GRADCTS_SUITES, or those of gradcts)")
+  command
+      .add_option(
+          "--suites", suites,
+          "Folder or file with the scenarios (default: GRADCTS_SUITES, or those of gradcts)")
       ->type_name("PATH");
 }
 
@@ -31,7 +34,8 @@ Chosen choose_scenario(const std::string& id_or_file, const std::string& suites)
   auto folder = load_suites_or_wrong_use(suites);
   const PlannedScenario* found = folder->find(id_or_file);
   if (!found) {
-    throw WrongUse(fmt::format("no scenario and no file '{}'; `gradcts list` shows the scenarios", id_or_file));
+    throw WrongUse(fmt::format("no scenario and no file '{}'; `gradcts list` shows the scenarios",
+                               id_or_file));
   }
   const PlannedScenario planned = *found;
   return {std::move(folder), planned};
@@ -46,13 +50,16 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows) {
   std::string text;
   for (const auto& row : rows) {
     std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}", row[i], widths[i] + 2);
+    for (std::size_t i = 0; i < row.size(); ++i)
+      line += fmt::format("{:<{}}", row[i], widths[i] + 2);
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }
   return text;
 }
 
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
 
 }  // namespace gradcts

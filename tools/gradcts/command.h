@@ -37,7 +37,8 @@ auto or_wrong_use(Work work) -> decltype(work()) {
   }
 }
 
-// A command is added to the program and leaves its exit status in `status` when it is the one chosen.
+// A command is added to the program and leaves its exit status in `status` when it is the one
+// chosen.
 void add_run_command(CLI::App& program, int& status);
 void add_list_command(CLI::App& program, int& status);
 void add_show_command(CLI::App& program, int& status);

@@ -41,7 +41,8 @@ bool same_values(const std::vector<std::optional<TensorValue>>& a,
 class ScenarioLint {
  public:
   // `place` is where the scenario stands in its file ("scenarios[3]"); empty for the file itself.
-  ScenarioLint(const Scenario& scenario, std::string place) : scenario_(scenario), place_(std::move(place)) {}
+  ScenarioLint(const Scenario& scenario, std::string place)
+      : scenario_(scenario), place_(std::move(place)) {}
 
   std::vector<std::string> run() {
     for (std::size_t i = 0; i < scenario_.clauses.size(); ++i) {
@@ -52,12 +53,14 @@ class ScenarioLint {
     for (std::size_t i = 0; i < scenario_.reports.size(); ++i) {
       if (!is_report(scenario_.reports[i])) {
         add(fmt::format("reports[{}]", i),
-            fmt::format("'{}' is no report; expected a form like B026, M6 or S3", scenario_.reports[i]));
+            fmt::format("'{}' is no report; expected a form like B026, M6 or S3",
+                        scenario_.reports[i]));
       }
     }
     for (std::size_t i = 0; i < scenario_.requires_features.size(); ++i) {
       if (!is_feature(scenario_.requires_features[i])) {
-        add(fmt::format("requires[{}]", i), fmt::format("no feature '{}'", scenario_.requires_features[i]));
+        add(fmt::format("requires[{}]", i),
+            fmt::format("no feature '{}'", scenario_.requires_features[i]));
       }
     }
     compare_with_oracle();
@@ -66,8 +69,9 @@ class ScenarioLint {
 
  private:
   void add(const std::string& path, const std::string& problem) {
-    const std::string where = place_.empty() ? path : path.empty() ? place_ : place_ + "." + path;
-    problems_.push_back(fmt::format("{}: {} (in {})", where, problem, scenario_.id));
+    std::string text = place_.empty() ? "" : fmt::format("{} ({}): ", place_, scenario_.id);
+    if (!path.empty()) text += fmt::format("{}: ", path);
+    problems_.push_back(text + problem);
   }
 
   void compare_with_oracle() {
@@ -96,13 +100,16 @@ class ScenarioLint {
     if (stated.error) {
       const auto& allowed = oracle.allowed_errors;
       const bool agrees = std::ranges::find(allowed, *stated.error) != allowed.end();
-      return agrees ? "" : fmt::format("states an error {}, the oracle says {}", to_text(*stated.error), oracle_text(oracle));
+      return agrees ? ""
+                    : fmt::format("states an error {}, the oracle says {}", to_text(*stated.error),
+                                  oracle_text(oracle));
     }
     if (oracle.result.error) {
       return fmt::format("states {}, the oracle says {}", in_words(stated), oracle_text(oracle));
     }
     const bool judged_by_bound = stated.bound.has_value();
-    if (!stated.values || judged_by_bound || same_values(*stated.values, oracle.result.values)) return "";
+    if (!stated.values || judged_by_bound || same_values(*stated.values, oracle.result.values))
+      return "";
     return fmt::format("states {}, the oracle says {}", in_words(stated), oracle_text(oracle));
   }
 
@@ -125,7 +132,8 @@ class Lint {
       for (const std::string& file : suite_files(path)) check_file(file);
     }
     for (const std::string& path : paths) {
-      for (const std::string& file : expectation_files(path)) check_expectations(file, load_json(file));
+      for (const std::string& file : expectation_files(path))
+        check_expectations(file, load_json(file));
     }
     return std::move(report_);
   }
@@ -161,7 +169,8 @@ class Lint {
     const std::optional<Json> json = load_json(file);
     if (!json) return;
     const bool has_schema = json->is_object() && json->contains("schema");
-    if (has_schema && (*json)["schema"] == expectations_schema) return check_expectations(file, json);
+    if (has_schema && (*json)["schema"] == expectations_schema)
+      return check_expectations(file, json);
     const bool suite = has_schema && (*json)["schema"] == "gradcts.suite/1";
     const bool has_list = suite && json->contains("scenarios") && (*json)["scenarios"].is_array();
     if (suite && has_list) return check_suite(file, *json);
@@ -194,8 +203,10 @@ class Lint {
     ++report_.scenarios;
     const auto [first, is_new] = files_.emplace(scenario.id, file);
     if (!is_new) {
-      add(file, fmt::format("{}: duplicate id '{}', first in {}", place.empty() ? "id" : place + ".id",
-                            scenario.id, first->second));
+      add(file,
+          fmt::format("{}duplicate id '{}', first in {}",
+                      place.empty() ? "id: " : fmt::format("{} ({}): id: ", place, scenario.id),
+                      scenario.id, first->second));
     }
     names_.push_back({scenario.id, content_hash(scenario)});
     for (const std::string& problem : ScenarioLint(scenario, place).run()) add(file, problem);
@@ -219,6 +230,8 @@ class Lint {
 
 }  // namespace
 
-LintReport lint(const std::vector<std::string>& paths) { return Lint().run(paths); }
+LintReport lint(const std::vector<std::string>& paths) {
+  return Lint().run(paths);
+}
 
 }  // namespace gradcts

@@ -13,9 +13,9 @@ struct LintReport {
   std::size_t scenarios = 0;
 };
 
-// Well-formed files, known clauses, reports and features, unique ids, scenarios of which the oracle can
-// tell what is right, expectations of the author that agree with the oracle, expectations of engines
-// that speak of scenarios that exist. Throws std::runtime_error when a path does not exist.
+// Well-formed files, known clauses, reports and features, unique ids, scenarios of which the oracle
+// can tell what is right, expectations of the author that agree with the oracle, expectations of
+// engines that speak of scenarios that exist. Throws std::runtime_error when a path does not exist.
 LintReport lint(const std::vector<std::string>& paths);
 
 }  // namespace gradcts

@@ -22,16 +22,20 @@ int lint_and_print(std::vector<std::string> paths) {
     return as_expected;
   }
   std::fflush(stdout);
-  std::fputs(fmt::format("gradcts: {}: {}\n", checked, counted(report.problems.size(), "problem")).c_str(), stderr);
+  std::fputs(
+      fmt::format("gradcts: {}: {}\n", checked, counted(report.problems.size(), "problem")).c_str(),
+      stderr);
   return not_as_expected;
 }
 
 }  // namespace
 
 void add_lint_command(CLI::App& program, int& status) {
-  CLI::App& command = *program.add_subcommand("lint", "Check suite files; one line for each problem");
+  CLI::App& command =
+      *program.add_subcommand("lint", "Check suite files; one line for each problem");
   const auto paths = std::make_shared<std::vector<std::string>>();
-  command.add_option("paths", *paths, "Folders or files (default: the suites of gradcts)")->type_name("PATH");
+  command.add_option("paths", *paths, "Folders or files (default: the suites of gradcts)")
+      ->type_name("PATH");
   command.footer("Example:\n  gradcts lint conformance/suites/root");
   command.callback([paths, &status] { status = lint_and_print(*paths); });
 }

@@ -30,7 +30,9 @@ struct List {
   Rows rows;
 };
 
-std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
+std::string joined(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, " "));
+}
 
 List list_scenarios(const Options& options) {
   const auto suites = load_suites_or_wrong_use(options.suites);
@@ -126,8 +128,9 @@ List list_operations() {
                          {"makes_view", operation.makes_view},
                          {"attributes", attributes},
                          {"meaning", operation.meaning}});
-    list.rows.push_back({std::string(operation.name), range_text(operation.least_inputs, operation.most_inputs),
-                         outputs, joined(attributes), std::string(operation.meaning)});
+    list.rows.push_back({std::string(operation.name),
+                         range_text(operation.least_inputs, operation.most_inputs), outputs,
+                         joined(attributes), std::string(operation.meaning)});
   }
   return list;
 }
@@ -175,14 +178,18 @@ void add_list_command(CLI::App& program, int& status) {
   auto* what = command.add_option_group("What", "What to list (default: scenarios)");
   what->add_flag("--scenarios", options->scenarios, "Scenarios, with the clauses that they test");
   what->add_flag("--clauses", options->clauses, "Clauses, with the number of their scenarios");
-  what->add_flag("--engines", options->engines, "Engines that are found, and what they say of themselves");
+  what->add_flag("--engines", options->engines,
+                 "Engines that are found, and what they say of themselves");
   what->add_flag("--operations", options->operations, "Operations that a node may have");
   what->add_flag("--features", options->features, "Features that an engine may claim");
-  what->add_flag("--dialects", options->dialects, "Dialects, with their choices where clauses leave one");
+  what->add_flag("--dialects", options->dialects,
+                 "Dialects, with their choices where clauses leave one");
   what->require_option(0, 1);
   command.add_flag("--json", options->json, "As a JSON array of objects, each with its `id`");
   add_suites_option(command, options->suites);
-  command.add_option("patterns", options->patterns, "With --scenarios: only these, as for `gradcts run`")
+  command
+      .add_option("patterns", options->patterns,
+                  "With --scenarios: only these, as for `gradcts run`")
       ->type_name("PATTERN");
   command.footer("Example:\n  gradcts list --clauses --json");
   command.callback([options, &status] { status = show_list(*options); });

@@ -1,9 +1,12 @@
 // gradcts: the command.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "conformance/runner/adapter_library.h"
 #include "conformance/runner/engine_locator.h"
@@ -27,6 +30,16 @@ int complain(const std::exception& problem, ExitStatus status) {
   return status;
 }
 
+// CLI11 would only say that a command is missing.
+void check_command(const CLI::App& program, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == word) return;
+    names.push_back(command->get_name());
+  }
+  throw WrongUse(fmt::format("no command '{}'; there are: {}", word, fmt::join(names, ", ")));
+}
+
 int parse_and_run(int argc, char** argv) {
   CLI::App program("Conformance tests for autograd engines", "gradcts");
   program.set_version_flag("--version", "gradcts " GRADCTS_VERSION);
@@ -38,6 +51,7 @@ int parse_and_run(int argc, char** argv) {
   add_show_command(program, status);
   add_replay_command(program, status);
   add_lint_command(program, status);
+  if (argc > 1 && argv[1][0] != '-') check_command(program, argv[1]);
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
+#include "conformance/report/console.h"
 #include "conformance/report/explain.h"
 #include "conformance/report/failure_text.h"
-#include "conformance/report/console.h"
 #include "conformance/runner/engine_locator.h"
 #include "conformance/runner/file_text.h"
 #include "conformance/runner/run.h"
@@ -32,7 +32,8 @@ std::string pass_text(const ScenarioResult& result) {
 }
 
 void write_outcome_file(const std::string& file, const ScenarioResult& result) {
-  if (!result.outcome) throw std::runtime_error(fmt::format("{}: not written: the engine gave no outcome", file));
+  if (!result.outcome)
+    throw std::runtime_error(fmt::format("{}: not written: the engine gave no outcome", file));
   write_file(file, write_outcome(*result.outcome, *result.planned.scenario).dump(2) + "\n");
 }
 
@@ -60,19 +61,30 @@ int replay(const Options& options) {
 }  // namespace
 
 void add_replay_command(CLI::App& program, int& status) {
-  CLI::App& command = *program.add_subcommand("replay", "Run one scenario and show all that happened");
+  CLI::App& command =
+      *program.add_subcommand("replay", "Run one scenario and show all that happened");
   const auto options = std::make_shared<Options>();
   command.add_option("scenario", options->target, "Id of a scenario, or a file with one")
-      ->type_name("ID|FILE")->required();
-  command.add_option("--engine", options->engine, "Name of an engine, or path of its library (default: reference)")
+      ->type_name("ID|FILE")
+      ->required();
+  command
+      .add_option("--engine", options->engine,
+                  "Name of an engine, or path of its library (default: reference)")
       ->type_name("NAME|PATH");
   add_suites_option(command, options->suites);
-  command.add_option("--outcome", options->outcome, "Also write the outcome as JSON")->type_name("FILE");
-  command.add_option("--timeout", options->timeout, "Seconds before it counts as a hang (default 10)")
-      ->type_name("SECONDS")->check(CLI::Range(0.001, 86400.0));
-  command.add_option("--repeat", options->repeat, "Run it N times; results that differ are flaky (default 1)")
-      ->type_name("N")->check(CLI::Range(1, 1000000));
-  command.footer("Example:\n  gradcts replay root/two-roots/chained --engine libtorch --outcome outcome.json");
+  command.add_option("--outcome", options->outcome, "Also write the outcome as JSON")
+      ->type_name("FILE");
+  command
+      .add_option("--timeout", options->timeout, "Seconds before it counts as a hang (default 10)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.001, 86400.0));
+  command
+      .add_option("--repeat", options->repeat,
+                  "Run it N times; results that differ are flaky (default 1)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000));
+  command.footer(
+      "Example:\n  gradcts replay root/two-roots/chained --engine libtorch --outcome outcome.json");
   command.callback([options, &status] { status = replay(*options); });
 }
 

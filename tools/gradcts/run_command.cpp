@@ -17,7 +17,8 @@ namespace {
 
 std::atomic<bool> stop_asked{false};
 
-// The first interrupt ends the run after what is in flight, with all reports; the second ends it at once.
+// The first interrupt ends the run after what is in flight, with all reports; the second ends it at
+// once.
 void on_interrupt(int) {
   stop_asked = true;
   std::signal(SIGINT, SIG_DFL);
@@ -47,7 +48,8 @@ class RunCommand {
     open_reports();
     const EngineFile engine = find_engine(options_.engine);
     run_options_.worker.engine_path = engine.path;
-    run_options_.worker.timeout = std::chrono::milliseconds(static_cast<int>(options_.timeout * 1000));
+    run_options_.worker.timeout =
+        std::chrono::milliseconds(static_cast<int>(options_.timeout * 1000));
     auto first = std::make_unique<WorkerProcess>(run_options_.worker);
     fill_header(first->description());
     return execute(std::move(first));
@@ -97,9 +99,11 @@ class RunCommand {
     or_wrong_use([&] {
       run_options_.expectations = load_expectations(header_.expectations);
       std::vector<ScenarioName> names;
-      for (const auto& planned : suites_->scenarios()) names.push_back({planned.scenario->id, planned.hash});
+      for (const auto& planned : suites_->scenarios())
+        names.push_back({planned.scenario->id, planned.hash});
       const auto stale = stale_entries(run_options_.expectations, names);
-      if (!stale.empty()) throw WrongUse(fmt::format("{}: {}", header_.expectations, stale.front()));
+      if (!stale.empty())
+        throw WrongUse(fmt::format("{}: {}", header_.expectations, stale.front()));
     });
     header_.expectation_count = run_options_.expectations.size();
   }
@@ -146,42 +150,67 @@ class RunCommand {
 
 void add_selection_options(CLI::App& command, Options& options) {
   Selection& selection = options.selection;
-  command.add_option("patterns", selection.patterns, "Scenarios: globs over ids; a prefix selects all below it")
+  command
+      .add_option("patterns", selection.patterns,
+                  "Scenarios: globs over ids; a prefix selects all below it")
       ->type_name("PATTERN");
   command.add_option("--skip", selection.skip, "Leave out what matches (may be repeated)")
-      ->type_name("PATTERN")->allow_extra_args(false);
-  command.add_option("--clause", selection.clauses, "Only scenarios that test this clause or area (may be repeated)")
-      ->type_name("ID")->allow_extra_args(false);
-  command.add_option("--shard", options.shard, "Part I of N: of the selected scenarios in order of their ids, every N-th")
+      ->type_name("PATTERN")
+      ->allow_extra_args(false);
+  command
+      .add_option("--clause", selection.clauses,
+                  "Only scenarios that test this clause or area (may be repeated)")
+      ->type_name("ID")
+      ->allow_extra_args(false);
+  command
+      .add_option("--shard", options.shard,
+                  "Part I of N: of the selected scenarios in order of their ids, every N-th")
       ->type_name("I/N");
 }
 
 void add_run_options(CLI::App& command, Options& options) {
   command.add_option("-j,--jobs", options.jobs, "Workers at a time (default 1)")
-      ->type_name("N")->check(CLI::Range(1, 128));
-  command.add_option("--timeout", options.timeout, "Seconds for one scenario before it counts as a hang (default 10)")
-      ->type_name("SECONDS")->check(CLI::Range(0.001, 86400.0));
-  command.add_option("--repeat", options.repeat, "Run each scenario N times; results that differ are flaky (default 1)")
-      ->type_name("N")->check(CLI::Range(1, 1000000));
-  auto* expect = command.add_option("--expect", options.expect, "Expected failures (gradcts.expectations/1)")
-      ->type_name("FILE");
-  command.add_flag("--no-expect", options.no_expect, "Not even those that are kept beside the suites for known engines")
+      ->type_name("N")
+      ->check(CLI::Range(1, 128));
+  command
+      .add_option("--timeout", options.timeout,
+                  "Seconds for one scenario before it counts as a hang (default 10)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.001, 86400.0));
+  command
+      .add_option("--repeat", options.repeat,
+                  "Run each scenario N times; results that differ are flaky (default 1)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000));
+  auto* expect =
+      command.add_option("--expect", options.expect, "Expected failures (gradcts.expectations/1)")
+          ->type_name("FILE");
+  command
+      .add_flag("--no-expect", options.no_expect,
+                "Not even those that are kept beside the suites for known engines")
       ->excludes(expect);
-  command.add_option("--report", options.reports, "Also write junit=FILE or json=FILE (may be repeated)")
-      ->type_name("KIND=FILE")->allow_extra_args(false);
+  command
+      .add_option("--report", options.reports,
+                  "Also write junit=FILE or json=FILE (may be repeated)")
+      ->type_name("KIND=FILE")
+      ->allow_extra_args(false);
 }
 
 }  // namespace
 
 void add_run_command(CLI::App& program, int& status) {
-  CLI::App& command = *program.add_subcommand("run", "Run scenarios on an engine and judge what it does");
+  CLI::App& command =
+      *program.add_subcommand("run", "Run scenarios on an engine and judge what it does");
   const auto options = std::make_shared<Options>();
-  command.add_option("--engine", options->engine, "Name of an engine, or path of its library (default: reference)")
+  command
+      .add_option("--engine", options->engine,
+                  "Name of an engine, or path of its library (default: reference)")
       ->type_name("NAME|PATH");
   add_suites_option(command, options->suites);
   add_selection_options(command, *options);
   add_run_options(command, *options);
-  command.footer("Example:\n  gradcts run root topo --engine libtorch -j 2 --report junit=report.xml");
+  command.footer(
+      "Example:\n  gradcts run root topo --engine libtorch -j 2 --report junit=report.xml");
   command.callback([options, &status] { status = RunCommand(*options).run(); });
 }
 

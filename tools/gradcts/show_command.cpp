@@ -39,17 +39,22 @@ int show(const Options& options) {
 }  // namespace
 
 void add_show_command(CLI::App& program, int& status) {
-  CLI::App& command = *program.add_subcommand("show", "Explain a scenario: its graph, its program, what is right");
+  CLI::App& command =
+      *program.add_subcommand("show", "Explain a scenario: its graph, its program, what is right");
   const auto options = std::make_shared<Options>();
   command.add_option("scenario", options->target, "Id of a scenario, or a file with one")
-      ->type_name("ID|FILE")->required();
+      ->type_name("ID|FILE")
+      ->required();
   add_suites_option(command, options->suites);
   auto* form = command.add_option_group("Form", "How to show it (default: in words)");
   form->add_flag("--json", options->json, "The plain scenario as JSON, templates filled in");
   form->add_flag("--dot", options->dot, "The graph for Graphviz");
-  form->add_option("--svg", options->svg, "The graph as a picture (needs Graphviz' dot)")->type_name("FILE");
+  form->add_option("--svg", options->svg, "The graph as a picture (needs Graphviz' dot)")
+      ->type_name("FILE");
   form->require_option(0, 1);
-  command.add_option("--dialect", options->dialect, "What is right in this dialect (default: reference)")
+  command
+      .add_option("--dialect", options->dialect,
+                  "What is right in this dialect (default: reference)")
       ->type_name("NAME");
   command.footer("Example:\n  gradcts show root/two-roots/chained --svg graph.svg");
   command.callback([options, &status] { status = show(*options); });

@@ -1,5 +1,5 @@
-// An engine for the runner's own tests: it does what the oracle says, unless the scenario's id asks it
-// to misbehave ("fake/crash/null"). See the table at the end.
+// An engine for the runner's own tests: it does what the oracle says, unless the scenario's id asks
+// it to misbehave ("fake/crash/null"). See the table at the end.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -178,6 +178,7 @@ constexpr gradcts_adapter_functions functions = {GRADCTS_INTERFACE_VERSION, desc
 }  // namespace
 }  // namespace gradcts
 
-extern "C" __attribute__((visibility("default"))) const gradcts_adapter_functions* gradcts_adapter() {
+extern "C" __attribute__((visibility("default"))) const gradcts_adapter_functions*
+gradcts_adapter() {
   return &gradcts::functions;
 }

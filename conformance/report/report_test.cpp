@@ -1,0 +1,218 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "conformance/report/console.h"
+#include "conformance/report/explain.h"
+#include "conformance/report/graph.h"
+#include "conformance/report/json_lines.h"
+#include "conformance/report/junit.h"
+#include "conformance/report/words.h"
+#include "conformance/runner/file_text.h"
+#include "conformance/runner/judge.h"
+#include "conformance/runner/testing/scenarios.h"
+
+namespace gradcts {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::square;
+
+Scenario two_roots() {
+  return read_scenario(parse_json(R"({
+    "schema": "gradcts.scenario/1", "id": "root/two", "title": "Two roots", "clauses": ["ROOT-2"],
+    "leaves": [{"name": "x", "value": 2}],
+    "nodes": [{"name": "y", "op": "mul", "inputs": ["x", "x"]},
+              {"name": "z", "op": "power", "inputs": ["y"], "exponent": 3}],
+    "hooks": [{"name": "h", "kind": "tensor", "on": "y", "returns": [10]}],
+    "program": [{"do": "forward"},
+                {"do": "backward", "roots": [{"value": "y", "seed": 5}, {"value": "z", "seed": 3}]},
+                {"do": "read", "grads": ["x"]}]})"));
+}
+
+std::string chain_json(int length) {
+  std::string nodes;
+  for (int i = 1; i <= length; ++i) {
+    nodes += fmt::format(R"({}{{"name": "f{}", "op": "neg", "inputs": ["{}"]}})", i > 1 ? "," : "",
+                         i, i > 1 ? fmt::format("f{}", i - 1) : "x");
+  }
+  return fmt::format(R"({{"schema": "gradcts.scenario/1", "id": "topo/chain", "title": "chain",
+      "clauses": ["TOPO-1"], "leaves": [{{"name": "x", "value": 2}}], "nodes": [{}],
+      "program": [{{"do": "forward"}}]}})",
+                     nodes);
+}
+
+TEST(GraphText, DrawsFromRootsToLeaves) {
+  EXPECT_EQ(graph_text(two_roots()),
+            "z = power(y) exponent=3  <- root of step 1 (backward)\n"
+            "└─ y = mul(x, x)  [tensor hook h]  <- root of step 1 (backward)\n"
+            "   ├─ x leaf float64 () [2]\n"
+            "   └─ x (above)\n");
+}
+
+TEST(GraphText, CountsALongChainInsteadOfDrawingIt) {
+  const std::string text = graph_text(read_scenario(parse_json(chain_json(1000))));
+  EXPECT_THAT(text, AllOf(HasSubstr("f1000 = neg(f999)"), HasSubstr("999 nodes from f999 to f1"),
+                          HasSubstr("x leaf")));
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 6);
+}
+
+TEST(GraphText, StopsAtTheLimit) {
+  EXPECT_EQ(graph_text(two_roots(), 2),
+            "z = power(y) exponent=3  <- root of step 1 (backward)\n"
+            "└─ y = mul(x, x)  [tensor hook h]  <- root of step 1 (backward)\n"
+            "... and 2 lines that are not drawn\n");
+}
+
+TEST(GraphDot, NamesEveryPart) {
+  EXPECT_THAT(
+      graph_dot(two_roots()),
+      AllOf(HasSubstr("digraph \"root/two\""), HasSubstr("node1 -> node0"),
+            HasSubstr("label=\"0: x\""), HasSubstr("hook0 -> node0"), HasSubstr("step1 -> node1")));
+}
+
+TEST(Explain, SaysWhatIsRight) {
+  const Scenario scenario = two_roots();
+  const std::string text = explain(scenario, expect_safely(scenario, make_dialect("reference")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("Two roots"), HasSubstr("ROOT-2"), HasSubstr("x = float64 () [2]"),
+                    HasSubstr("1. backward from y (seed 5) and z (seed 3)"),
+                    HasSubstr("tensor hook on y, returns 10*slot 0"), HasSubstr("x.grad = ")));
+}
+
+TEST(Words, Counts) {
+  EXPECT_EQ(counted(1, "scenario"), "1 scenario");
+  EXPECT_EQ(counted(0, "scenario"), "0 scenarios");
+}
+
+TEST(Wrapped, KeepsTheWidth) {
+  EXPECT_EQ(wrapped("one two three", "  ", 9), "  one two\n  three\n");
+  EXPECT_EQ(wrapped("", "  ", 9), "  \n");
+}
+
+TEST(ReplayCommand, IsReadyForAShell) {
+  RunHeader header;
+  header.engine_argument = "my engine.so";
+  header.timeout = std::chrono::seconds(10);
+  EXPECT_EQ(replay_command(header, "root/two"), "gradcts replay root/two --engine 'my engine.so'");
+  header.engine_argument = "reference";
+  header.suites = "/tmp/it's";
+  header.suites_given = true;
+  header.timeout = std::chrono::milliseconds(2500);
+  EXPECT_EQ(replay_command(header, "root/two"),
+            "gradcts replay root/two --engine reference --suites '/tmp/it'\\''s' --timeout 2.5");
+}
+
+TEST(Xml, HoldsWhateverAnEngineWrote) {
+  EXPECT_EQ(xml_escaped("a<b & \"c\""), "a&lt;b &amp; &quot;c&quot;");
+  EXPECT_EQ(xml_escaped("\x01\x1b[31m"), "??[31m");
+  EXPECT_EQ(xml_escaped("\xff\xc3\xa9\xc3"), "?\xc3\xa9?");
+  EXPECT_EQ(xml_escaped("\xed\xa0\x80"), "???") << "a surrogate";
+}
+
+// ------------------------------------------------------------------------------------------------
+// Reports of one small run
+
+class Reports : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/gradcts-report-XXXXXX";
+    folder_ = mkdtemp(name);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  ScenarioResult result(const Scenario& scenario, VerdictKind kind) {
+    ScenarioResult result;
+    result.planned = {&scenario, "0123456789abcdef", "file.json"};
+    result.verdict.kind = kind;
+    result.standing.as_expected = kind == VerdictKind::pass || kind == VerdictKind::unsupported;
+    if (kind == VerdictKind::fail)
+      result.verdict.findings.push_back({"ROOT-2", "node y", "1 run", "2 runs"});
+    if (kind == VerdictKind::crash) result.verdict.detail = "killed by signal 11\n  thread 1 \xff";
+    if (kind == VerdictKind::unsupported) result.missing_features = {"device.sim"};
+    return result;
+  }
+
+  void report_to(Reporter& reporter) {
+    RunHeader header;
+    header.engine = {"fake", "1.0", "reference", {}, {}};
+    header.engine_argument = "fake";
+    header.scenario_count = header.suite_size = 4;
+    header.timeout = std::chrono::seconds(10);
+    reporter.on_start(header);
+    RunSummary summary;
+    for (const VerdictKind kind :
+         {VerdictKind::pass, VerdictKind::fail, VerdictKind::crash, VerdictKind::unsupported}) {
+      const ScenarioResult one = result(scenario_, kind);
+      ++summary.counts[kind];
+      summary.not_as_expected += !one.standing.as_expected;
+      reporter.on_result(one);
+    }
+    reporter.on_finish(summary);
+  }
+
+  std::string file(const char* name) const { return (folder_ / name).string(); }
+
+  std::filesystem::path folder_;
+  Scenario scenario_ = two_roots();
+};
+
+TEST_F(Reports, ConsoleShowsFailuresInFullAndATable) {
+  std::FILE* out = std::fopen(file("out").c_str(), "w");
+  ConsoleReporter console(out, {});
+  report_to(console);
+  std::fclose(out);
+  const std::string text = read_file(file("out"));
+  EXPECT_THAT(text, AllOf(HasSubstr("FAIL root/two"), HasSubstr("expected  1 run"),
+                          HasSubstr("observed  2 runs"), HasSubstr("└─ y = mul(x, x)"),
+                          HasSubstr("gradcts replay root/two --engine fake"),
+                          HasSubstr("CRASH root/two"), HasSubstr("killed by signal 11")));
+  EXPECT_THAT(text, AllOf(HasSubstr("unsupported"), HasSubstr("not checked: 1 scenario"),
+                          HasSubstr("1  device.sim"), HasSubstr("2 not as expected")));
+  EXPECT_THAT(text, Not(HasSubstr("\033"))) << "no colours unless asked for";
+}
+
+TEST_F(Reports, ConsoleColoursWhenAsked) {
+  std::FILE* out = std::fopen(file("out").c_str(), "w");
+  ConsoleReporter console(out, {.terminal = true, .colours = true});
+  report_to(console);
+  std::fclose(out);
+  EXPECT_THAT(read_file(file("out")), HasSubstr("\033[31;1mFAIL\033[0m"));
+}
+
+TEST_F(Reports, JsonLinesAreOneObjectALine) {
+  {
+    JsonLinesReporter reporter(file("report.jsonl"));
+    report_to(reporter);
+  }
+  std::istringstream lines(read_file(file("report.jsonl")));
+  std::vector<std::string> records;
+  for (std::string line; std::getline(lines, line);) records.push_back(parse_json(line)["record"]);
+  EXPECT_THAT(records, ::testing::ElementsAre("header", "scenario", "scenario", "scenario",
+                                              "scenario", "summary"));
+}
+
+TEST_F(Reports, JUnitIsWrittenWholeAtTheEnd) {
+  JUnitReporter reporter(file("report.xml"));
+  EXPECT_FALSE(std::filesystem::exists(file("report.xml")));
+  report_to(reporter);
+  EXPECT_THAT(
+      read_file(file("report.xml")),
+      AllOf(HasSubstr("tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\""),
+            HasSubstr("<failure type=\"fail\" message=\"ROOT-2: node y: expected 1 run, observed 2 "
+                      "runs\">"),
+            HasSubstr("<error type=\"crash\""), HasSubstr("<skipped type=\"unsupported\"")));
+}
+
+TEST_F(Reports, AnUnwritablePathIsRefusedAtOnce) {
+  EXPECT_THROW(JUnitReporter(file("none/report.xml")), std::runtime_error);
+  EXPECT_THROW(JsonLinesReporter(file("none/report.jsonl")), std::runtime_error);
+  EXPECT_THROW(JUnitReporter(folder_.string()), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace gradcts

@@ -1,2 +1,0 @@
-/* A library that is no adapter. */
-int gradcts_no_adapter(void) { return 0; }

@@ -1,0 +1,2 @@
+// A library that is no adapter.
+extern "C" int gradcts_no_adapter() { return 0; }
