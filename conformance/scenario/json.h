@@ -44,6 +44,7 @@ Json parse_json(std::string_view text);
 Scenario read_scenario(const Json& json);
 Json write_scenario(const Scenario& scenario);
 
+// An outcome names its scenario: the answer to another request is refused, however well it would fit.
 Outcome read_outcome(const Json& json, const Scenario& scenario);
 Json write_outcome(const Outcome& outcome, const Scenario& scenario);
 

@@ -242,15 +242,19 @@ void check_occurrences(const Outcome& outcome, const Path& document) {
 Outcome OutcomeReader::read(const Json& json) const {
   const Path document;
   const Fields fields(json, document,
-                      {"schema", "unsupported", "steps", "events", "leaf_grads", "state"});
+                      {"schema", "scenario", "unsupported", "steps", "events", "leaf_grads", "state"});
   const std::string& schema = fields.text("schema");
   if (schema != "gradcts.outcome/1") {
     fail(fields.at("schema"), "expected 'gradcts.outcome/1', found '" + schema + "'");
   }
+  const std::string& of = fields.text("scenario");
+  if (of != scenario_.id) {
+    fail(fields.at("scenario"), "the answer is for '" + of + "', the request was '" + scenario_.id + "'");
+  }
   Outcome outcome;
   if (fields.find("unsupported") != nullptr) {
     outcome.unsupported = fields.text("unsupported");
-    const bool alone = json.size() == 2 && !outcome.unsupported.empty();
+    const bool alone = json.size() == 3 && !outcome.unsupported.empty();
     if (!alone) fail(fields.at("unsupported"), "expected a reason, and no other result beside it");
     return outcome;
   }
@@ -274,7 +278,7 @@ Outcome read_outcome(const Json& json, const Scenario& scenario) {
 }
 
 Json write_outcome(const Outcome& outcome, const Scenario& scenario) {
-  Json json{{"schema", "gradcts.outcome/1"}};
+  Json json{{"schema", "gradcts.outcome/1"}, {"scenario", scenario.id}};
   if (!outcome.unsupported.empty()) {
     json["unsupported"] = outcome.unsupported;
     return json;

@@ -140,7 +140,8 @@ TEST(OutcomeJson, UnsupportedStandsAlone) {
   Outcome outcome;
   outcome.unsupported = "no streams";
   const Json json = write_outcome(outcome, everything());
-  EXPECT_EQ(json.dump(), R"({"schema":"gradcts.outcome/1","unsupported":"no streams"})");
+  EXPECT_EQ(json.dump(), R"({"schema":"gradcts.outcome/1","scenario":")" + everything().id +
+                             R"(","unsupported":"no streams"})");
   EXPECT_EQ(read_outcome(json, everything()).unsupported, "no streams");
   Json more = json;
   more["steps"] = Json::array();
@@ -158,6 +159,8 @@ std::string refusal_of(void (*edit)(Json&)) {
 TEST(OutcomeJson, RefusesWhatIsNotOfTheScenario) {
   EXPECT_EQ(refusal_of([](Json& j) { j["schema"] = "gradcts.outcome/2"; }),
             "schema: expected 'gradcts.outcome/1', found 'gradcts.outcome/2'");
+  EXPECT_EQ(refusal_of([](Json& j) { j["scenario"] = "another/one"; }),
+            "scenario: the answer is for 'another/one', the request was '" + everything().id + "'");
   EXPECT_EQ(refusal_of([](Json& j) { j["steps"][0]["step"] = 1000; }),
             "steps[0].step: expected at most 36, found the number 1000");
   EXPECT_EQ(refusal_of([](Json& j) { j["events"][0]["subject"] = "q"; }),

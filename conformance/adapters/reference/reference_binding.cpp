@@ -190,7 +190,7 @@ namespace {
 
 // What a hook on one tensor returned.
 std::optional<Tensor> single(const std::optional<List>& results) {
-  return results ? std::optional((*results)[0]) : std::nullopt;
+  return results && !results->empty() ? std::optional((*results)[0]) : std::nullopt;
 }
 
 std::span<const Tensor> span(const List& list) {
