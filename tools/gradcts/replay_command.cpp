@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "conformance/report/console.h"
 #include "conformance/report/explain.h"
 #include "conformance/report/failure_text.h"
@@ -47,8 +49,9 @@ int replay(const Options& options) {
   auto worker = std::make_unique<WorkerProcess>(run_options.worker);
   RunHeader header;
   header.engine_argument = options.engine;
-  header.suites = options.suites;
-  header.suites_given = !options.suites.empty();
+  // A scenario that was given as a file is found again only in that file.
+  header.suites = std::filesystem::is_regular_file(options.target) ? options.target : options.suites;
+  header.suites_given = !header.suites.empty();
   header.timeout = run_options.worker.timeout;
   const ScenarioResult result = run_scenario(chosen.planned, worker, run_options);
   const bool pass = result.verdict.kind == VerdictKind::pass;
@@ -84,7 +87,7 @@ void add_replay_command(CLI::App& program, int& status) {
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
   command.footer(
-      "Example:\n  gradcts replay root/two-roots/chained --engine libtorch --outcome outcome.json");
+      "Example:\n  gradcts replay root/leaf/below-another-root/x-first --engine libtorch --outcome outcome.json");
   command.callback([options, &status] { status = replay(*options); });
 }
 
