@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 #include <utility>
 
@@ -112,6 +113,13 @@ std::string quoted_output(const std::string& output) {
   return text;
 }
 
+// The name of the program as stacks show it: a link to it would hide where its functions are.
+std::string real_path(const std::string& program) {
+  std::error_code failure;
+  const auto path = std::filesystem::canonical(program, failure);
+  return failure ? program : path.string();
+}
+
 // Spawns `program worker ENGINE CHANNEL REPORT RUNNER` in a process group of its own, with nothing
 // to read, everything it prints in one pipe, and no open file beyond what it needs.
 class Spawn {
@@ -136,12 +144,10 @@ class Spawn {
     posix_spawn_file_actions_adddup2(&actions_, output, 2);
     posix_spawn_file_actions_adddup2(&actions_, channel, channel_number);
     posix_spawn_file_actions_adddup2(&actions_, report, report_number);
-    std::array<std::string, 6> words = {"gradcts",
-                                        "worker",
-                                        options.engine_path,
-                                        std::to_string(channel_number),
-                                        std::to_string(report_number),
-                                        std::to_string(getpid())};
+    std::array<std::string, 6> words = {
+        real_path(options.program),    "worker",
+        options.engine_path,           std::to_string(channel_number),
+        std::to_string(report_number), std::to_string(getpid())};
     std::array<char*, 7> arguments{};
     for (std::size_t i = 0; i < words.size(); ++i) arguments[i] = words[i].data();
     pid_t process = -1;
