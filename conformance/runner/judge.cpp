@@ -50,7 +50,14 @@ bool is_concurrent(const Scenario& scenario) {
     return tensor.device.type != DeviceType::cpu;
   };
   for (const Leaf& leaf : scenario.leaves) concurrent |= off_cpu(leaf.initial);
-  for (const Node& node : scenario.nodes) concurrent |= node.operation == Operation::to_device;
+  for (const Node& node : scenario.nodes) {
+    concurrent |= node.operation == Operation::to_device;
+    if (!node.custom) continue;
+    for (const Expression& output : node.custom->forward) {
+      concurrent |= output.constant && off_cpu(*output.constant);
+      concurrent |= output.move_to && output.move_to->type != DeviceType::cpu;
+    }
+  }
   for_each_step(scenario, [&](const Step& step) {
     concurrent |= std::holds_alternative<ParallelStep>(step.action);
   });
