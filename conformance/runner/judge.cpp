@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <exception>
+#include <utility>
 
 #include "conformance/checker/checker.h"
 #include "conformance/scenario/json.h"
@@ -64,13 +66,36 @@ bool is_concurrent(const Scenario& scenario) {
   return concurrent;
 }
 
-// Leaves out what may differ between right runs: an engine's own words and its pool of threads.
-Outcome comparable(const Expectation& expectation, Outcome outcome, bool concurrent) {
+// Right engines may take any of their threads, and use any words.
+void forget_names(Outcome& outcome) {
   outcome.state.engine_threads.reset();
   for (StepResult& step : outcome.steps) {
+    step.thread = std::min<std::int16_t>(step.thread, 1);
     if (step.error) step.error->text.clear();
   }
-  if (!concurrent) return outcome;
+  for (Event& event : outcome.events) event.thread = std::min<std::int16_t>(event.thread, 1);
+}
+
+// Values of a step that the oracle does not fix, or that come in any order.
+void forget_free_values(const Expectation& expectation, Outcome& outcome) {
+  for (const ExpectedStep& expected : expectation.steps) {
+    for (StepResult& step : outcome.steps) {
+      if (step.step != expected.result.step) continue;
+      const bool same = step.occurrence == expected.result.occurrence;
+      for (std::size_t i = 0; i < step.values.size(); ++i) {
+        const bool unknown = same && i < expected.value_known.size() && !expected.value_known[i];
+        if (expected.any_order || unknown) step.values[i].reset();
+      }
+    }
+  }
+  for (std::size_t i = 0;
+       i < std::min(outcome.leaf_grads.size(), expectation.leaf_grad_known.size()); ++i) {
+    if (!expectation.leaf_grad_known[i]) outcome.leaf_grads[i].reset();
+  }
+}
+
+// Threads and devices order events as they like.
+void forget_order(Outcome& outcome) {
   outcome.events.clear();
   for (StepResult& step : outcome.steps) {
     step.thread = 0;
@@ -79,10 +104,13 @@ Outcome comparable(const Expectation& expectation, Outcome outcome, bool concurr
   std::ranges::stable_sort(outcome.steps, [](const StepResult& a, const StepResult& b) {
     return std::pair(a.step, a.occurrence) < std::pair(b.step, b.occurrence);
   });
-  for (std::size_t i = 0; i < outcome.leaf_grads.size() && i < expectation.leaf_grad_known.size();
-       ++i) {
-    if (!expectation.leaf_grad_known[i]) outcome.leaf_grads[i].reset();
-  }
+}
+
+Outcome comparable(const Expectation& expectation, Outcome outcome, bool concurrent) {
+  forget_names(outcome);
+  if (!concurrent) return outcome;
+  forget_free_values(expectation, outcome);
+  forget_order(outcome);
   return outcome;
 }
 

@@ -25,9 +25,9 @@ Judgement judge(const Scenario& scenario, const Expectation& expectation,
                 const WorkerAnswer& answer);
 
 // What two runs of a scenario must have in common, bit for bit, as text that can be compared and
-// shown. On one thread of the CPU that is the whole outcome but the words of errors. Where threads
-// or devices are free to order events it is the gradients, results and kinds of errors that the
-// oracle fixes.
+// shown. On one thread of the CPU that is the whole outcome but the words of errors and which of its
+// threads an engine took. Where threads or devices are free to order events it is the gradients,
+// results and kinds of errors that the oracle fixes.
 std::string fingerprint(const Scenario& scenario, const Expectation& expectation,
                         const Outcome& outcome);
 
