@@ -114,6 +114,9 @@ EXPLANATIONS = (
     ("torch", "*/two-passes/float16", "not implemented for 'Half'", "no float16 on the CPU"),
     ("jax", "*", SUBNORMAL, "XLA on the CPU takes subnormal numbers for 0"),
     ("jax", "golden/clamp/*/special", "", "half of the gradient passes at a limit, and at a subnormal"),
+    ("jax", "golden/div/*", "", "a broadcast divisor becomes a product with its reciprocal: XLA"),
+    ("jax", "golden/sqrt/*/special", "", "g * (0.5 / y): a rounding more than g / (2 y); subnormals are 0"),
+    ("jax", "golden/programs/intermediate/*", "", "inputs that depend on each other count as independent"),
     ("jax", "*", "views is changed in place", "arrays have no storage to share: not expressible"),
 )
 
