@@ -177,7 +177,8 @@ def main() -> int:
     if options.write:
         folder = FOLDER / "cross_check"
         folder.mkdir(exist_ok=True)
-        (folder / f"{options.engine}.md").write_text(page(options.engine, engine.version(), values, len(chosen)))
+        text = page(options.engine, engine.version(), values, len(chosen))
+        (folder / f"{options.engine}.md").write_text(text)
     unexplained = any(explanation(options.engine, value) == "not explained" for value in beyond)
     return 1 if unexplained else 0
 

@@ -129,7 +129,8 @@ def _special(op: str, scalar_type: str, left_out: list[LeftOut]) -> Recipe:
     points["0"] = [(0, 0, 0), (0, -0.0, 0)]
     points["-0"] = [(-0.0, -0.0, -0.0)]
     points["subnormal"] += [(least, least, -least)]
-    points["huge"] = [(huge, 0, 0), (huge / 4, huge / 4, huge / 4), (huge, huge, huge), (huge, -huge, 0), (huge, huge, -huge)]
+    points["huge"] = [(huge, 0, 0), (huge / 4, huge / 4, huge / 4), (huge, huge, huge),
+                      (huge, -huge, 0), (huge, huge, -huge)]
     points["inf"] += [(inf, inf, 1), (inf, "-inf", 1)]
 
     def build(rows: list, covers: tuple) -> Case:
