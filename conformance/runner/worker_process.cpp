@@ -16,6 +16,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <utility>
 
@@ -35,7 +36,7 @@ constexpr std::size_t output_limit = 4096;
 constexpr std::size_t report_limit = 256 * 1024;
 constexpr std::size_t answer_limit = std::size_t{256} << 20;
 constexpr auto start_limit = 60s;  // loading an engine and its description
-constexpr auto stack_limit = 20s;  // for the stacks of a worker that hangs
+constexpr auto stack_limit = 5s;   // for the stacks of a worker that hangs
 constexpr auto close_limit = 20s;  // for an orderly end
 
 // Numbers of requests are unique in a run and far from small numbers that an engine might make up.
@@ -100,6 +101,24 @@ int left_ms(std::chrono::steady_clock::time_point deadline) {
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   return left.count() <= 0 ? 0 : static_cast<int>(std::min<std::int64_t>(left.count(), 1 << 30));
+}
+
+// What the system knows of the threads of a process that does not answer: names and states.
+std::string threads_of(pid_t process) {
+  std::string text;
+  std::error_code gone;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), gone)) {
+    std::string name, state;
+    std::getline(std::ifstream(entry.path() / "comm"), name);
+    std::ifstream status(entry.path() / "status");
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with("State:"))
+        state = line.substr(std::min(line.find('\t') + 1, line.size()));
+    }
+    text += fmt::format("  thread {} \"{}\" {}\n", entry.path().filename().string(), name, state);
+  }
+  return text;
 }
 
 std::string quoted_output(const std::string& output) {
@@ -383,6 +402,7 @@ WorkerAnswer WorkerProcess::interpret(Event event) {
 
 WorkerAnswer WorkerProcess::end_after_hang() {
   collect_requested_stacks();
+  threads_ = threads_of(process_);
   kill_and_reap();
   return {WorkerAnswer::Kind::hang, nullptr,
           fmt::format("no answer within {:g} s {}\n{}",
@@ -423,7 +443,7 @@ std::string WorkerProcess::details() const {
     text += fmt::format("  the request before was {}\n", previous_);
   }
   if (!report_text_.empty()) text += to_text(read_stack_report(report_text_));
-  if (report_text_.empty()) text += "  no stacks: the process did not tell any\n";
+  if (report_text_.empty()) text += "  no stacks: the process did not tell any\n" + threads_;
   if (!output_tail_.empty()) text += quoted_output(output_tail_);
   return text;
 }

@@ -110,6 +110,7 @@ class WorkerProcess {
   std::string inbox_, outbox_;    // of the channel
   std::string line_;              // the last line taken
   std::string output_tail_;       // the end of what the engine printed
+  std::string threads_;           // when it hung: their names and states
   std::string report_text_;       // stacks
   std::uint64_t number_ = 0;      // of the request in flight
   std::string about_, previous_;  // the request in flight, the one before

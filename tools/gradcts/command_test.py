@@ -427,8 +427,7 @@ class Liars(CommandTest):
         result, records = self.verdicts("hangs", "root/one-root")
         hangs = [record for record in records if record["verdict"] == "hang"]
         self.assertTrue(hangs, result.stdout)
-        self.assertIn("thread ", hangs[0]["detail"])
-        self.assertIn("libgradcts-lying-hangs.so", hangs[0]["detail"])
+        self.assertRegex(hangs[0]["detail"], r'thread \d+ "gradcts worker"')
         self.assertEqual(result.returncode, 1)
 
     def test_a_death_shows_signal_and_stack(self):
