@@ -145,7 +145,9 @@ TEST(Run, AHangThatSpinsIsSeenAsWell) {
   EXPECT_THAT(run.verdicts(), ElementsAre("hang"));
   EXPECT_THAT(run.verdict(0).detail, HasSubstr("\"gradcts worker\""));
   // ThreadSanitizer holds signals back until a thread blocks: then only its name is known.
-  if (!under_thread_sanitizer) EXPECT_THAT(run.verdict(0).detail, HasSubstr("libgradcts-fake.so"));
+  if (!under_thread_sanitizer) {
+    EXPECT_THAT(run.verdict(0).detail, HasSubstr("libgradcts-fake.so"));
+  }
 }
 
 TEST(Run, GarbageIsAnErrorOfTheHarness) {
