@@ -13,6 +13,7 @@
 #include "conformance/runner/file_text.h"
 #include "conformance/runner/judge.h"
 #include "conformance/runner/testing/scenarios.h"
+#include "conformance/scenario/test_folder.h"
 
 namespace gradcts {
 namespace {
@@ -119,12 +120,6 @@ TEST(Xml, HoldsWhateverAnEngineWrote) {
 
 class Reports : public ::testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/gradcts-report-XXXXXX";
-    folder_ = mkdtemp(name);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   ScenarioResult result(const Scenario& scenario, VerdictKind kind) {
     ScenarioResult result;
     result.planned = {&scenario, "0123456789abcdef", "file.json"};
@@ -157,7 +152,7 @@ class Reports : public ::testing::Test {
 
   std::string file(const char* name) const { return (folder_ / name).string(); }
 
-  std::filesystem::path folder_;
+  TestFolder folder_;
   Scenario scenario_ = two_roots();
 };
 
@@ -211,7 +206,7 @@ TEST_F(Reports, JUnitIsWrittenWholeAtTheEnd) {
 TEST_F(Reports, AnUnwritablePathIsRefusedAtOnce) {
   EXPECT_THROW(JUnitReporter(file("none/report.xml")), std::runtime_error);
   EXPECT_THROW(JsonLinesReporter(file("none/report.jsonl")), std::runtime_error);
-  EXPECT_THROW(JUnitReporter(folder_.string()), std::runtime_error);
+  EXPECT_THROW(JUnitReporter(folder_.path().string()), std::runtime_error);
 }
 
 }  // namespace

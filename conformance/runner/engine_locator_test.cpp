@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "conformance/scenario/test_folder.h"
+
 namespace gradcts {
 namespace {
 
@@ -17,8 +19,6 @@ using ::testing::HasSubstr;
 class EngineLocator : public ::testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/gradcts-locator-XXXXXX";
-    root_ = mkdtemp(name);
     for (const char* file : {"a/libgradcts-one.so", "b/libgradcts-one.so", "b/libgradcts-two.so",
                              "b/libother.so", "b/libgradcts-.so", "b/libgradcts-three.so.1"}) {
       fs::create_directories((root_ / file).parent_path());
@@ -26,7 +26,6 @@ class EngineLocator : public ::testing::Test {
     }
     folders_ = {(root_ / "a").string(), (root_ / "b").string(), (root_ / "none").string()};
   }
-  void TearDown() override { fs::remove_all(root_); }
 
   std::string complaint(const std::string& engine) {
     try {
@@ -37,7 +36,7 @@ class EngineLocator : public ::testing::Test {
     return "none";
   }
 
-  fs::path root_;
+  TestFolder root_;
   std::vector<std::string> folders_;
 };
 

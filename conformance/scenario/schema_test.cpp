@@ -9,6 +9,7 @@
 
 #include "conformance/scenario/fields.h"
 #include "conformance/scenario/scenario_samples.h"
+#include "conformance/scenario/test_folder.h"
 
 namespace gradcts {
 namespace {
@@ -20,7 +21,8 @@ struct Document {
 
 // One verdict for each document, in order.
 std::vector<std::string> verdicts(const std::vector<Document>& documents) {
-  const std::string file = ::testing::TempDir() + "gradcts_schema_documents.jsonl";
+  const TestFolder folder;
+  const std::string file = folder / "documents.jsonl";
   std::ofstream lines(file);
   for (const Document& document : documents) {
     lines << Json({{"schema", document.schema}, {"document", document.json}}).dump() << '\n';
@@ -32,7 +34,6 @@ std::vector<std::string> verdicts(const std::vector<Document>& documents) {
   std::string output;
   for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) output += static_cast<char>(c);
   pclose(pipe);
-  std::remove(file.c_str());
   std::vector<std::string> answers;
   std::istringstream stream(output);
   for (std::string line; std::getline(stream, line);) answers.push_back(line);

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "conformance/scenario/suite_expression.h"
+#include "conformance/scenario/test_folder.h"
 
 namespace gradcts {
 namespace {
@@ -167,13 +168,6 @@ TEST(Suite, ErrorsOfTheFileItself) {
 
 class SuiteFiles : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::path(::testing::TempDir()) / "gradcts_suite_files";
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string write(const std::string& name, std::string_view text) {
     std::filesystem::create_directories((folder_ / name).parent_path());
     std::ofstream(folder_ / name) << text;
@@ -189,7 +183,7 @@ class SuiteFiles : public ::testing::Test {
     return "accepted";
   }
 
-  std::filesystem::path folder_;
+  TestFolder folder_;
 };
 
 constexpr std::string_view single = R"({"schema": "gradcts.scenario/1", "id": "a/b", "title": "t",
@@ -200,7 +194,7 @@ TEST_F(SuiteFiles, AreReadInOrderOfTheirPaths) {
   write("inner/a.json", suite_of(fan_in).dump());
   write("notes.txt", "no scenario");
   write("expectations/engine.json", "{}");
-  const auto entries = load_suites(folder_.string());
+  const auto entries = load_suites(folder_.path().string());
   ASSERT_EQ(entries.size(), 5U);
   EXPECT_EQ(entries[0].scenario.id, "acc/fan-in/1");
   EXPECT_EQ(entries[4].scenario.id, "a/b");
@@ -222,7 +216,7 @@ TEST_F(SuiteFiles, ErrorsNameTheFile) {
 TEST_F(SuiteFiles, AnIdStandsOnce) {
   const std::string first = write("a.json", single);
   const std::string second = write("b.json", single);
-  EXPECT_EQ(refusal(folder_.string()),
+  EXPECT_EQ(refusal(folder_.path().string()),
             second + ": the id 'a/b' is taken by a scenario in " + first);
 }
 
