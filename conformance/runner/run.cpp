@@ -144,14 +144,18 @@ class ScenarioRun {
 class Schedule {
  public:
   Schedule(std::span<const PlannedScenario> scenarios, std::span<Reporter* const> reporters,
-           const std::atomic<bool>* stop)
-      : scenarios_(scenarios), reporters_(reporters), stop_(stop), results_(scenarios.size()) {}
+           const RunOptions& options)
+      : scenarios_(scenarios),
+        reporters_(reporters),
+        stop_(options.stop),
+        max_failures_(options.max_failures),
+        results_(scenarios.size()) {}
 
-  // Nothing when there is no more, or the run was stopped.
+  // Nothing when there is no more, the run was stopped, or enough was not as expected.
   std::optional<std::size_t> next() {
     const std::lock_guard lock(mutex_);
     if (stop_ && *stop_) summary_.interrupted = true;
-    if (summary_.interrupted || next_ == scenarios_.size()) return std::nullopt;
+    if (summary_.interrupted || next_ == scenarios_.size() || enough_failed()) return std::nullopt;
     for (Reporter* reporter : reporters_) {
       reporter->on_progress(scenarios_[next_].scenario->id, done_);
     }
@@ -161,6 +165,7 @@ class Schedule {
   void finish(std::size_t index, ScenarioResult result) {
     const std::lock_guard lock(mutex_);
     ++done_;
+    failed_ += !result.standing.as_expected;
     results_[index] = std::move(result);
     for (; told_ < results_.size() && results_[told_]; ++told_) tell(*results_[told_]);
   }
@@ -180,6 +185,8 @@ class Schedule {
   RunSummary summary() { return std::move(summary_); }
 
  private:
+  bool enough_failed() const { return max_failures_ > 0 && failed_ >= max_failures_; }
+
   void tell(ScenarioResult& result) {
     ++summary_.counts[result.verdict.kind];
     summary_.expected_failures += result.standing.expected_failure;
@@ -196,8 +203,9 @@ class Schedule {
   std::span<const PlannedScenario> scenarios_;
   std::span<Reporter* const> reporters_;
   const std::atomic<bool>* stop_;
+  const std::size_t max_failures_;
   std::vector<std::optional<ScenarioResult>> results_;
-  std::size_t next_ = 0, done_ = 0, told_ = 0;
+  std::size_t next_ = 0, done_ = 0, told_ = 0, failed_ = 0;
   RunSummary summary_;
 };
 
@@ -309,7 +317,7 @@ RunSummary run_scenarios(std::span<const PlannedScenario> scenarios, const RunHe
                          std::span<Reporter* const> reporters) {
   const Clock::time_point start = Clock::now();
   for (Reporter* reporter : reporters) reporter->on_start(header);
-  Schedule schedule(scenarios, reporters, options.stop);
+  Schedule schedule(scenarios, reporters, options);
   {
     const std::size_t lanes = std::min<std::size_t>(std::max(options.jobs, 1),
                                                     std::max<std::size_t>(scenarios.size(), 1));

@@ -17,6 +17,8 @@ struct RunOptions {
   WorkerOptions worker;
   int jobs = 1;    // worker processes at a time
   int repeat = 1;  // runs of each scenario, which must agree
+  // No further scenario starts once this many were not as expected; 0: all run.
+  std::size_t max_failures = 0;
   Expectations expectations;
   // Set by a signal handler: no further scenario starts.
   const std::atomic<bool>* stop = nullptr;

@@ -267,6 +267,15 @@ TEST(Run, AStopEndsItEarly) {
   EXPECT_EQ(run.summary.exit_status(), 3);
 }
 
+TEST(Run, EnoughFailuresEndItEarly) {
+  RunOptions options = options_for("fake");
+  options.max_failures = 1;
+  const Trial run(Plan{"fake/before", "fake/crash/null", "fake/after"}, options);
+  EXPECT_THAT(run.verdicts(), ElementsAre("pass", "crash"));
+  EXPECT_FALSE(run.summary.interrupted);
+  EXPECT_EQ(run.summary.exit_status(), 1);
+}
+
 TEST(Run, ExpectationsApply) {
   RunOptions options = options_for("fake");
   options.expectations = read_expectations(parse_json(

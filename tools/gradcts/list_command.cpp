@@ -48,6 +48,7 @@ List list_scenarios(const Options& options) {
                          {"clauses", scenario.clauses},
                          {"reports", scenario.reports},
                          {"features", required_features(scenario)},
+                         {"nodes", scenario.nodes.size()},
                          {"file", planned.file}});
     list.rows.push_back({scenario.id, joined(scenario.clauses), scenario.title});
   }

@@ -33,6 +33,7 @@ struct Options {
   double timeout = 10;
   int jobs = 1;
   int repeat = 1;
+  std::size_t max_failures = 0;
   std::vector<std::string> reports;
   Selection selection;
 };
@@ -125,6 +126,7 @@ class RunCommand {
   int execute(std::unique_ptr<WorkerProcess> first) {
     run_options_.jobs = options_.jobs;
     run_options_.repeat = options_.repeat;
+    run_options_.max_failures = options_.max_failures;
     run_options_.stop = &stop_asked;
     std::signal(SIGINT, on_interrupt);
     const RunSummary summary =
@@ -180,6 +182,11 @@ void add_run_options(CLI::App& command, Options& options) {
   command
       .add_option("--repeat", options.repeat,
                   "Run each scenario N times; results that differ are flaky (default 1)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000));
+  command
+      .add_option("--max-failures", options.max_failures,
+                  "Start no further scenario after N that were not as expected (default: run all)")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
   auto* expect =
