@@ -1,9 +1,11 @@
 // Keeps docs/scenario.md true: its complete examples are read, and its tables name what exists.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <sstream>
 
+#include "conformance/scenario/operations.h"
 #include "conformance/scenario/suite.h"
 #include "conformance/scenario/words.h"
 
@@ -51,6 +53,24 @@ TEST(Documentation, TheSuiteExampleExpands) {
   ASSERT_EQ(scenarios.size(), 5U);
   EXPECT_EQ(scenarios[4].id, "acc/fan-in/70");
   EXPECT_EQ(scenarios[4].nodes.size(), 70U);
+}
+
+TEST(Documentation, TheTableOfOperationsIsTheirs) {
+  std::istringstream lines(page());
+  std::size_t rows = 0;
+  for (std::string line; std::getline(lines, line) && rows < operation_count;) {
+    const OperationSpec& spec = all_operations()[rows];
+    const bool names_it =
+        line.rfind(fmt::format("| `{}` | {}", spec.name, spec.least_inputs), 0) == 0;
+    if (!names_it) continue;
+    EXPECT_NE(line.find(fmt::format(" | {} |", spec.meaning)), std::string::npos) << line;
+    for (const AttributeSpec& attribute : spec.attributes) {
+      const auto text = fmt::format("`{}`{}", attribute.name, attribute.required ? "" : "?");
+      EXPECT_NE(line.find(text), std::string::npos) << line;
+    }
+    ++rows;
+  }
+  ASSERT_EQ(rows, operation_count) << "no row for " << all_operations()[rows].name;
 }
 
 TEST(Documentation, NamesEveryWordOfTheLanguage) {

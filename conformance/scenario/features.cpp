@@ -207,7 +207,7 @@ class Finder {
 
   std::bitset<feature_count> found_;
   std::bitset<scalar_type_words.size()> types_;
-  std::bitset<64> operations_;
+  std::bitset<operation_count> operations_;
 };
 
 void Finder::note_device(Device device) {

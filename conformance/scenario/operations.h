@@ -6,6 +6,7 @@
 // engine's own; `custom` is a node whose backward is scripted by the scenario.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -26,14 +27,25 @@ enum class Operation : std::uint8_t {
   neg,
   scale,  // times a number
   power,  // to the power of a number
+  pow,    // to the power of a tensor
   maximum,
   minimum,
   where,
   clamp,
-  // Reductions and products.
+  // Reductions, and what works along dimensions.
   sum,
   mean,
-  mm,  // matrix product of two matrices
+  amax,
+  amin,
+  logsumexp,
+  softmax,
+  log_softmax,
+  layer_norm,
+  cumsum,
+  flip,
+  // Products.
+  mm,   // of two matrices
+  bmm,  // of two batches of matrices
   // Shape. The first group makes views.
   view,
   expand,
@@ -41,18 +53,31 @@ enum class Operation : std::uint8_t {
   select,
   slice,
   unbind,
+  view_as_real,
+  view_as_complex,
   cat,
   clone,
   detach,  // a view without history: makes no node
+  // By an index tensor, which is int64.
+  gather,
+  scatter_add,
+  index_select,
+  embedding,
   // Elementwise functions.
   exp,
   log,
+  expm1,
+  log1p,
   sin,
   cos,
+  tan,
   tanh,
   sigmoid,
+  erf,
   relu,
+  abs,
   sqrt,
+  conj,
   // Conversions.
   cast,
   to_device,
@@ -60,9 +85,18 @@ enum class Operation : std::uint8_t {
   add_in_place,
   sub_in_place,
   mul_in_place,
+  div_in_place,
+  neg_in_place,
   scale_in_place,
   exp_in_place,
+  tanh_in_place,
+  relu_in_place,
+  copy_in_place,
+  fill_in_place,
 };
+
+inline constexpr std::size_t operation_count =
+    static_cast<std::size_t>(Operation::fill_in_place) + 1;
 
 // What an attribute holds. Lists are of integers (shapes, dimensions).
 using IntegerList = absl::InlinedVector<std::int64_t, 4>;

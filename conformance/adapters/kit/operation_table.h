@@ -24,7 +24,7 @@ class OperationTable {
   }
 
  private:
-  std::array<Function, static_cast<std::size_t>(Operation::exp_in_place) + 1> functions_{};
+  std::array<Function, operation_count> functions_{};
 };
 
 // A node's attribute, or `otherwise` when the scenario left it out.
