@@ -19,8 +19,8 @@ const std::string& text_at(const Json& json, const char* field) {
 }
 
 void refuse_unknown_fields(const Json& json) {
-  constexpr std::string_view known[] = {"schema",  "name",    "version",
-                                        "dialect", "choices", "features"};
+  constexpr std::string_view known[] = {"schema",  "name",     "version", "dialect",
+                                        "choices", "features", "trace"};
   for (const auto& [field, value] : json.items()) {
     if (std::find(std::begin(known), std::end(known), field) == std::end(known)) {
       throw FormatError(field, "is no field of a description");
@@ -64,6 +64,15 @@ void read_choices(const Json& json, Description& description) {
   }
 }
 
+Trace read_trace(const Json& json) {
+  if (!json.contains("trace")) return Trace::all;
+  const std::string& text = text_at(json, "trace");
+  if (text != "all" && text != "scripted") {
+    throw FormatError("trace", "is '" + text + "'; expected 'all' or 'scripted'");
+  }
+  return text == "all" ? Trace::all : Trace::scripted;
+}
+
 }  // namespace
 
 Description read_description(const Json& json) {
@@ -79,6 +88,7 @@ Description read_description(const Json& json) {
   description.dialect = text_at(json, "dialect");
   read_choices(json, description);
   description.features = read_features(json);
+  description.trace = read_trace(json);
   try {
     description.make_dialect();
   } catch (const std::invalid_argument& error) {
@@ -98,6 +108,7 @@ Json write_description(const Description& description) {
     for (const auto& [clause, choice] : description.choices) choices[clause] = choice;
   }
   json["features"] = description.features;
+  if (description.trace == Trace::scripted) json["trace"] = "scripted";
   return json;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "conformance/scenario/json.h"
+#include "conformance/scenario/scenario.h"
 #include "conformance/spec/spec.h"
 
 namespace gradcts {
@@ -16,6 +17,9 @@ struct Description {
   std::string dialect;  // name of a dialect in conformance/spec/dialects.json
   std::map<std::string, std::string, std::less<>> choices;  // that differ from the dialect
   std::vector<std::string> features;                        // see scenario/features.h
+  // Which nodes the adapter can see run. One that sees scripted nodes alone is given every scenario
+  // with `"trace": "scripted"`, and is judged by that.
+  Trace trace = Trace::all;
 
   Dialect make_dialect() const { return gradcts::make_dialect(dialect, choices); }
 };

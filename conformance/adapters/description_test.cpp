@@ -33,6 +33,16 @@ TEST(Description, ReadsBackAsItWasWritten) {
   EXPECT_TRUE(description.make_dialect().follows("HOOK-1", "capture-first"));
 }
 
+TEST(Description, SaysWhichNodesAreSeen) {
+  EXPECT_EQ(read_description(valid()).trace, Trace::all);
+  Json scripted = valid();
+  scripted["trace"] = "scripted";
+  EXPECT_EQ(read_description(scripted).trace, Trace::scripted);
+  EXPECT_EQ(write_description(read_description(scripted)), scripted);
+  scripted["trace"] = "some";
+  EXPECT_THAT(refusal(scripted), HasSubstr("trace"));
+}
+
 TEST(Description, RefusesWhatIsUnknown) {
   Json field = valid();
   field["colour"] = "blue";

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -14,26 +16,53 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view prefix = "libgradcts-";
-constexpr std::string_view suffix = ".so";
-
-// "libtorch" for "libgradcts-libtorch.so"; empty for other files.
-std::string engine_name(const fs::path& file) {
-  const std::string name = file.filename().string();
-  if (!name.starts_with(prefix) || !name.ends_with(suffix)) return {};
-  if (name.size() <= prefix.size() + suffix.size()) return {};
-  return name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
-}
+constexpr std::string_view library_prefix = "libgradcts-";
+constexpr std::string_view library_suffix = ".so";
+constexpr std::string_view program_prefix = "gradcts-";
 
 bool is_file(const fs::path& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored);
 }
 
+bool is_executable(const fs::path& path) {
+  return is_file(path) && access(path.c_str(), X_OK) == 0;
+}
+
+// "libtorch" for "libgradcts-libtorch.so", "jax" for the program "gradcts-jax"; empty for other files.
+std::string engine_name(const fs::path& file) {
+  std::string name = file.filename().string();
+  if (!is_program(name)) {
+    if (!name.starts_with(library_prefix)) return {};
+    if (name.size() <= library_prefix.size() + library_suffix.size()) return {};
+    name.resize(name.size() - library_suffix.size());
+    return name.substr(library_prefix.size());
+  }
+  const bool named = name.starts_with(program_prefix) && name.find('.') == std::string::npos;
+  return named && is_executable(file) ? name.substr(program_prefix.size()) : std::string();
+}
+
 EngineFile engine_at(const std::string& path) {
   if (!is_file(path)) throw UnknownEngine(fmt::format("no engine at '{}': no such file", path));
+  if (is_program(path) && !is_executable(path)) {
+    throw UnknownEngine(fmt::format(
+        "no engine at '{0}': a library's name ends in .so, and a program must be executable "
+        "(chmod +x {0})",
+        path));
+  }
   const std::string name = engine_name(path);
   return {name.empty() ? fs::path(path).stem().string() : name, fs::absolute(path).string()};
+}
+
+// None when the folder cannot be read.
+std::vector<fs::path> sorted_files(const std::string& folder) {
+  std::vector<fs::path> files;
+  std::error_code unreadable;
+  for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
+    if (is_file(entry.path())) files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
 }
 
 std::string list_of(const std::vector<EngineFile>& engines,
@@ -45,6 +74,10 @@ std::string list_of(const std::vector<EngineFile>& engines,
 }
 
 }  // namespace
+
+bool is_program(const std::string& path) {
+  return !path.ends_with(library_suffix);
+}
 
 std::string program_folder() {
   std::error_code failure;
@@ -71,12 +104,9 @@ std::vector<std::string> engine_folders() {
 std::vector<EngineFile> all_engines(const std::vector<std::string>& folders) {
   std::map<std::string, std::string> found;
   for (const std::string& folder : folders) {
-    std::error_code unreadable;
-    for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
-      const std::string name = engine_name(entry.path());
-      if (!name.empty() && is_file(entry.path())) {
-        found.emplace(name, fs::absolute(entry.path()).string());
-      }
+    for (const fs::path& file : sorted_files(folder)) {
+      const std::string name = engine_name(file);
+      if (!name.empty()) found.emplace(name, fs::absolute(file).string());
     }
   }
   std::vector<EngineFile> engines;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -59,6 +60,25 @@ TEST_F(EngineLocator, AnUnknownNameListsThoseThatExist) {
   EXPECT_THAT(complaint("./nothing.so"), HasSubstr("no such file"));
   folders_ = {(root_ / "none").string()};
   EXPECT_THAT(complaint("one"), HasSubstr("there is none in " + folders_[0]));
+}
+
+TEST_F(EngineLocator, FindsPrograms) {
+  const auto write = [&](const char* file, int mode) {
+    std::ofstream(root_ / file) << "x";
+    chmod((root_ / file).c_str(), mode);
+    return (root_ / file).string();
+  };
+  const std::string program = write("a/gradcts-four", 0755);
+  write("a/gradcts-five", 0644);
+  write("a/gradcts-six.py", 0755);
+  write("a/gradcts-", 0755);
+  ASSERT_EQ(all_engines(folders_).size(), 3u);
+  EXPECT_EQ(find_engine("four", folders_).path, program);
+  EXPECT_TRUE(is_program(program));
+  EXPECT_FALSE(is_program((root_ / "b/libgradcts-two.so").string()));
+  const std::string script = write("a/my_engine.py", 0755);
+  EXPECT_EQ(find_engine(script, folders_).name, "my_engine");
+  EXPECT_THAT(complaint(write("a/other.py", 0644)), HasSubstr("chmod +x"));
 }
 
 TEST_F(EngineLocator, TheEnvironmentComesFirst) {

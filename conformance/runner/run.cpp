@@ -79,12 +79,19 @@ class ScenarioRun {
   }
 
   void execute() {
-    request_ = write_scenario(scenario_).dump();
+    if (worker_->description().trace == Trace::scripted) {
+      seen_ = scenario_;
+      seen_->trace = Trace::scripted;
+    }
+    request_ = write_scenario(asked()).dump();
     Judgement first = once();
     result_.verdict = std::move(first.verdict);
     result_.outcome = std::move(first.outcome);
     for (int i = 2; i <= options_.repeat && !result_.flaky; ++i) compare_repeat(once(), i);
   }
+
+  // The scenario as far as the adapter can see what happens in it.
+  const Scenario& asked() const { return seen_ ? *seen_ : scenario_; }
 
   void start_worker() { worker_ = std::make_unique<WorkerProcess>(options_.worker); }
 
@@ -93,9 +100,9 @@ class ScenarioRun {
     if (!worker_ || (alone && !worker_->is_fresh())) start_worker();
     worker_->send(request_, scenario_.id);
     if (!expectation_) {
-      expectation_ = expect_safely(scenario_, worker_->description().make_dialect());
+      expectation_ = expect_safely(asked(), worker_->description().make_dialect());
     }
-    Judgement judgement = judge(scenario_, *expectation_, worker_->receive());
+    Judgement judgement = judge(asked(), *expectation_, worker_->receive());
     if (!worker_->alive()) {
       bury(judgement.verdict, worker_->obituary());
     } else if (alone) {
@@ -117,8 +124,8 @@ class ScenarioRun {
     if (repeat.verdict.kind != result_.verdict.kind) {
       be_flaky(other_verdict(result_.verdict, repeat.verdict, run));
     } else if (repeat.outcome && result_.outcome) {
-      const std::string first = fingerprint(scenario_, *expectation_, *result_.outcome);
-      const std::string later = fingerprint(scenario_, *expectation_, *repeat.outcome);
+      const std::string first = fingerprint(asked(), *expectation_, *result_.outcome);
+      const std::string later = fingerprint(asked(), *expectation_, *repeat.outcome);
       if (first != later) be_flaky(difference(first, later, run));
     }
   }
@@ -133,6 +140,7 @@ class ScenarioRun {
   std::unique_ptr<WorkerProcess>& worker_;
   const RunOptions& options_;
   ScenarioResult result_;
+  std::optional<Scenario> seen_;
   std::string request_;
   std::optional<Expectation> expectation_;
 };

@@ -1,4 +1,6 @@
-// What a runner and its worker say to each other: one JSON object a line, over a private channel.
+// What a runner and its worker say to each other: one JSON object a line (docs/protocol.md). A worker
+// that loads a library has a private channel; an engine that is a program is the worker itself and has
+// the channel as its standard input and output.
 //
 //   runner                                          worker
 //   {"request":7,"hello":"gradcts.worker/1"}
@@ -8,8 +10,8 @@
 //                                                   {"answer":8,"failure":"..."}
 //
 // The number of a request means nothing but must come back: an answer with another number is an
-// error of the engine's side and never taken for an answer to this request. The worker's standard
-// output belongs to the engine, which may print what it likes.
+// error of the engine's side and never taken for an answer to this request. The standard output of
+// a worker with a library belongs to the engine, which may print what it likes.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 #include "conformance/runner/worker_main.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -9,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -16,6 +18,7 @@
 #include <string_view>
 
 #include "conformance/runner/adapter_library.h"
+#include "conformance/runner/engine_locator.h"
 #include "conformance/runner/stack_reporter.h"
 #include "conformance/runner/wire.h"
 
@@ -73,9 +76,25 @@ void tie_to_runner(pid_t runner) {
   setrlimit(RLIMIT_CORE, &none);
 }
 
+// Replaces this process by the program, with the channel as its standard input and output. Returns
+// only when that fails, with the reason in one line.
+std::string become(const std::string& program, int channel) {
+  dup2(channel, STDIN_FILENO);
+  dup2(channel, STDOUT_FILENO);
+  char* const arguments[] = {const_cast<char*>(program.c_str()), nullptr};
+  execv(program.c_str(), arguments);
+  std::string reason = fmt::format("engine does not start: {}: {}", program, std::strerror(errno));
+  if (errno == ENOEXEC || errno == ENOENT) {
+    reason += " (a script begins with '#!' and the path of its interpreter)";
+  }
+  return reason;
+}
+
 class Worker {
  public:
-  Worker(std::string engine, int report_file) : engine_(std::move(engine)), report_(report_file) {}
+  // `trouble`: why there can be no engine; empty when there can.
+  Worker(std::string engine, int report_file, std::string trouble)
+      : engine_(std::move(engine)), report_(report_file), trouble_(std::move(trouble)) {}
 
   std::string answer(const wire::Request& request) {
     if (request.kind == wire::Request::Kind::hello) return hello(request);
@@ -90,6 +109,7 @@ class Worker {
     if (request.protocol != wire::protocol) {
       return wire::hello_failure(request.number, "another protocol");
     }
+    if (!trouble_.empty()) return wire::hello_failure(request.number, trouble_);
     try {
       library_ = std::make_unique<AdapterLibrary>(engine_);
     } catch (const UnusableEngine& problem) {
@@ -103,6 +123,7 @@ class Worker {
 
   std::string engine_;
   int report_;
+  std::string trouble_;
   std::unique_ptr<AdapterLibrary> library_;
 };
 
@@ -113,12 +134,15 @@ bool is_worker_call(int argc, char** argv) {
 }
 
 int worker_main(int, char** argv) {
-  Channel channel(std::atoi(argv[3]));
+  const int channel_file = std::atoi(argv[3]);
+  Channel channel(channel_file);
   const int report_file = std::atoi(argv[4]);
   fcntl(report_file, F_SETFD, FD_CLOEXEC);
   tie_to_runner(static_cast<pid_t>(std::atoi(argv[5])));
+  const std::string engine = argv[2];
+  const std::string trouble = is_program(engine) ? become(engine, channel_file) : std::string();
   install_stack_reporter(report_file);
-  Worker worker(argv[2], report_file);
+  Worker worker(engine, report_file, trouble);
   while (const auto line = channel.read_line()) {
     const auto request = wire::read_request(*line);
     if (!request) return 2;  // the runner reports a worker that left

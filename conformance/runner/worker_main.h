@@ -1,5 +1,6 @@
 // The worker: a process that holds one engine and answers requests (wire.h) until its runner hangs
-// up. It is the hidden subcommand `worker` of the command.
+// up. It is the hidden subcommand `worker` of the command. For an engine that is a program it only
+// prepares the process, and then becomes that program.
 #pragma once
 
 namespace gradcts {

@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "conformance/runner/adapter_library.h"
+#include "conformance/runner/engine_locator.h"
 #include "conformance/runner/stack_reporter.h"
 #include "conformance/runner/stack_text.h"
 #include "conformance/runner/wire.h"
@@ -251,6 +252,7 @@ void WorkerProcess::handshake() {
     wire::Answer answer = wire::read_hello_answer(line_, number_);
     if (!answer.failure.empty()) throw UnusableEngine(answer.failure);
     description_ = read_description(answer.content);
+    if (!options_.dialect.empty()) description_.dialect = options_.dialect;
   } catch (const UnusableEngine&) {
     throw;
   } catch (const std::exception& problem) {
@@ -309,8 +311,7 @@ void WorkerProcess::send(std::string_view scenario_json, std::string about) {
   doing_ = fmt::format("while it ran {}", about_);
   fresh_ = false;
   number_ = next_number();
-  inbox_.clear();
-  output_tail_.clear();
+  output_tail_.clear();  // but not the inbox: a line that nobody asked for is a wrong answer
   outbox_ = wire::run_request(number_, scenario_json);
   start_clock(options_.timeout);
   write_channel();
@@ -401,8 +402,8 @@ WorkerAnswer WorkerProcess::interpret(Event event) {
 // When things go wrong
 
 WorkerAnswer WorkerProcess::end_after_hang() {
-  collect_requested_stacks();
   threads_ = threads_of(process_);
+  collect_requested_stacks();
   kill_and_reap();
   return {WorkerAnswer::Kind::hang, nullptr,
           fmt::format("no answer within {:g} s {}\n{}",
@@ -410,12 +411,16 @@ WorkerAnswer WorkerProcess::end_after_hang() {
 }
 
 void WorkerProcess::collect_requested_stacks() {
-  kill(process_, stack_request_signal());
+  // A program has its own way: SIGQUIT, at which the runtimes of many languages print the stacks of
+  // all threads and end; it ends whoever does not handle it.
+  const bool program = is_program(options_.engine_path);
+  kill(process_, program ? SIGQUIT : stack_request_signal());
   const auto deadline = Clock::now() + stack_limit;
-  while (report_.is_open() && alive() && left_ms(deadline) > 0 &&
-         report_text_.find("\nend\n") == std::string::npos) {
-    pump(left_ms(deadline));
-  }
+  const auto told = [&] {
+    return !program &&
+           (!report_.is_open() || report_text_.find("\nend\n") != std::string::npos);
+  };
+  while (!told() && alive() && left_ms(deadline) > 0) pump(left_ms(deadline));
 }
 
 std::string WorkerProcess::obituary() {
@@ -443,7 +448,11 @@ std::string WorkerProcess::details() const {
     text += fmt::format("  the request before was {}\n", previous_);
   }
   if (!report_text_.empty()) text += to_text(read_stack_report(report_text_));
-  if (report_text_.empty()) text += "  no stacks: the process did not tell any\n" + threads_;
+  if (report_text_.empty()) {
+    text += is_program(options_.engine_path) ? "  stacks of a program: what it prints on SIGQUIT\n"
+                                             : "  no stacks: the process did not tell any\n";
+    text += threads_;
+  }
   if (!output_tail_.empty()) text += quoted_output(output_tail_);
   return text;
 }

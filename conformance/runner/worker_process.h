@@ -37,6 +37,7 @@ class FileDescriptor {
 struct WorkerOptions {
   std::string engine_path;
   std::chrono::milliseconds timeout{10000};  // for one request
+  std::string dialect;                       // to judge by; empty: the one that the engine declares
   std::string program = "/proc/self/exe";    // that runs worker_main for "worker"
 };
 

@@ -6,6 +6,7 @@
 #include "conformance/runner/adapter_library.h"
 #include "conformance/runner/run.h"
 #include "conformance/runner/testing/scenarios.h"
+#include "conformance/runner/testing/trial.h"
 #include "conformance/runner/worker_main.h"
 
 namespace gradcts {
@@ -18,6 +19,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using testing::Plan;
 using testing::square;
+using testing::Trial;
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
@@ -35,30 +37,6 @@ RunOptions options_for(const std::string& engine, std::chrono::milliseconds time
   options.worker.timeout = timeout;
   return options;
 }
-
-// Keeps what it was told.
-struct Listener : Reporter {
-  void on_result(const ScenarioResult& result) override { results.push_back(result); }
-  void on_finish(const RunSummary&) override { ++finished; }
-  std::vector<ScenarioResult> results;
-  int finished = 0;
-};
-
-struct Trial {
-  Trial(const Plan& plan, const RunOptions& options) {
-    Reporter* reporters[] = {&listener};
-    summary = run_scenarios(plan.planned(), {}, options, nullptr, reporters);
-  }
-  std::vector<std::string> verdicts() const {
-    std::vector<std::string> texts;
-    for (const auto& result : listener.results) texts.emplace_back(to_text(result.verdict.kind));
-    return texts;
-  }
-  const Verdict& verdict(std::size_t i) const { return listener.results.at(i).verdict; }
-
-  Listener listener;
-  RunSummary summary;
-};
 
 // A misbehaving scenario between two good ones: the run must go on.
 Trial run_between(const std::string& id, std::chrono::milliseconds timeout = 60s) {

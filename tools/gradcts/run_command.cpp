@@ -29,6 +29,7 @@ struct Options {
   std::string suites;
   std::string shard;
   std::string expect;
+  std::string dialect;
   bool no_expect = false;
   double timeout = 10;
   int jobs = 1;
@@ -49,6 +50,7 @@ class RunCommand {
     open_reports();
     const EngineFile engine = find_engine(options_.engine);
     run_options_.worker.engine_path = engine.path;
+    run_options_.worker.dialect = options_.dialect;
     run_options_.worker.timeout =
         std::chrono::milliseconds(static_cast<int>(options_.timeout * 1000));
     auto first = std::make_unique<WorkerProcess>(run_options_.worker);
@@ -59,6 +61,7 @@ class RunCommand {
  private:
   void check_flags() {
     or_wrong_use([&] {
+      if (!options_.dialect.empty()) make_dialect(options_.dialect);
       if (!options_.shard.empty()) options_.selection.shard = read_shard(options_.shard);
       for (const std::string& clause : options_.selection.clauses) check_clause(clause);
     });
@@ -175,6 +178,10 @@ void add_run_options(CLI::App& command, Options& options) {
       ->type_name("N")
       ->check(CLI::Range(1, 128));
   command
+      .add_option("--dialect", options.dialect,
+                  "Judge by this dialect, instead of the one that the engine declares")
+      ->type_name("NAME");
+  command
       .add_option("--timeout", options.timeout,
                   "Seconds for one scenario before it counts as a hang (default 10)")
       ->type_name("SECONDS")
@@ -211,7 +218,7 @@ void add_run_command(CLI::App& program, int& status) {
   const auto options = std::make_shared<Options>();
   command
       .add_option("--engine", options->engine,
-                  "Name of an engine, or path of its library (default: reference)")
+                  "Name of an engine, or path of its library or program (default: reference)")
       ->type_name("NAME|PATH");
   add_suites_option(command, options->suites);
   add_selection_options(command, *options);
