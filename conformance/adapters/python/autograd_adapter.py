@@ -30,7 +30,8 @@ def pull_of_scripted(wanted, answer, arguments, options):
 
     def pull(gradients):
         results = node.backward([Variable(gradients[i]) for i in range(len(outputs))], saved)
-        return [results[position - 1].array for position in wanted]
+        arrays = [result.array for result in results]
+        return arrays if len(wanted) == len(arguments) - 1 else [arrays[position - 1] for position in wanted]
     return pull
 
 
@@ -75,6 +76,11 @@ class Autograd(FunctionalBinding):
 
     def custom(self, node: CustomNode, outputs, saved):
         return lambda *arrays: scripted((node, outputs, saved), *arrays)
+
+    def classify(self, error):
+        if "broadcast" in str(error):
+            return "gradient_shape"
+        return "gradient_type" if "Cannot cast" in str(error) else "other"
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ CATEGORIES = {  # what the words of an error mean
     "not_differentiable": ("marked with @once", "is not implemented"),
     "outside_pass": ("only be installed during backward",), "nan_gradient": ("returned nan values",),
     "incomplete": ("could not compute gradients",), "forked": ("fork-based multiprocessing",),
-    "in_place": ("used in an in-place operation", "modified inplace"),
+    "in_place": ("used in an in-place operation", "modified inplace", "modifying its input in place"),
     "invalid_argument": ("not require grad", "doesn't require grad", "can't retain_grad", "cannot be empty",
                          "be implicitly created", "change requires_grad flags", "can require gradients")}
 
@@ -84,6 +84,11 @@ class PyTorch(Binding):
     @classmethod
     def version(cls):
         return torch.__version__
+
+    def finish(self):
+        """What a failed pass left in this thread's queue goes with the next pass (ERR-3)."""
+        leaf = torch.zeros((), requires_grad=True)
+        torch.autograd.grad(leaf * 1, leaf)
 
     def make(self, value: PlainTensor):
         kind = TYPES[value.type]

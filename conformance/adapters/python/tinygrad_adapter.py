@@ -49,8 +49,7 @@ class Tinygrad(Binding):
         return installed("tinygrad")
 
     def make(self, value: PlainTensor):
-        values = value.values if value.shape else value.values[0]
-        made = Tensor(values, dtype=TYPES[value.type], device="CPU")
+        made = Tensor(value.values, dtype=TYPES[value.type], device="CPU")  # one number would be a constant
         return made.reshape(value.shape).contiguous().realize()
 
     def read(self, tensor):

@@ -114,25 +114,29 @@ class FunctionalBinding(Binding):
         return variables
 
     def run_pass(self, request: Pass):
-        leaves, entries = reached(request.roots, request.inputs or [])
+        leaves, entries = reached(request.roots)
         targets = leaves if request.inputs is None else request.inputs
-        unique = list({id(variable): variable for variable in targets}.values())
-        seeds = [seed.array for seed in request.seeds]
+        unique = {id(variable): variable for variable in targets}
+        needed = leading_to(unique, entries)
+        # A target that other targets lie below is computed as well: its gradient is that of what is added.
+        added = {key for key, variable in unique.items() if variable.entry in needed}
+        at = [variable.array * 0 if key in added else variable.array for key, variable in unique.items()]
 
         def roots_of(arrays):
-            known = {id(variable): array for variable, array in zip(unique, arrays)}
-            for entry in entries:
+            given = dict(zip(unique, arrays))
+            known = {key: array for key, array in given.items() if key not in added}
+            for entry in needed:
                 results = entry.function([known.get(id(v), v.array) for v in entry.inputs])
                 for key, array in zip(entry.outputs, results):
-                    known.setdefault(key, array)
+                    known[key] = array + given[key] if key in added else array
             return [known.get(id(root), root.array) for root in request.roots]
 
-        _, pull = self.vjp(roots_of, [variable.array for variable in unique])
-        gradients = dict(zip([id(variable) for variable in unique], pull(seeds)))
+        _, pull = self.vjp(roots_of, at)
+        gradients = dict(zip(unique, pull([seed.array for seed in request.seeds])))
         if request.returns_gradients:
             return [Variable(gradients[id(variable)]) for variable in request.inputs]
-        for variable in unique:
-            self._accumulate(variable, Variable(gradients[id(variable)]))
+        for key, variable in unique.items():
+            self._accumulate(variable, Variable(gradients[key]))
         return []
 
     def _accumulate(self, variable, gradient):
@@ -143,9 +147,8 @@ class FunctionalBinding(Binding):
         return contextlib.nullcontext()
 
 
-def reached(roots, inputs) -> tuple[list[Variable], list[Entry]]:
-    """From the roots down to the inputs: the leaves that require a gradient, and the entries in order."""
-    stop = {id(variable) for variable in inputs}
+def reached(roots) -> tuple[list[Variable], list[Entry]]:
+    """The leaves below the roots that require a gradient, and the entries in order."""
     leaves, entries, seen = [], {}, set()
     pending = list(reversed(roots))
     while pending:
@@ -155,7 +158,16 @@ def reached(roots, inputs) -> tuple[list[Variable], list[Entry]]:
         seen.add(id(variable))
         if variable.entry is None and variable.requires_grad:
             leaves.append(variable)
-        if variable.entry is not None and id(variable) not in stop:
+        if variable.entry is not None and variable.entry.number not in entries:
             entries[variable.entry.number] = variable.entry
             pending += variable.entry.inputs
     return leaves, [entries[number] for number in sorted(entries)]
+
+
+def leading_to(targets: dict, entries: list[Entry]) -> dict:
+    """The entries from which a target can be reached, in order; as keys."""
+    leading = {}
+    for entry in entries:
+        if any(id(variable) in targets or variable.entry in leading for variable in entry.inputs):
+            leading[entry] = None
+    return leading

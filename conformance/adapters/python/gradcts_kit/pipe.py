@@ -41,6 +41,7 @@ def serve(binding):
     """Answers requests until the runner hangs up. What else is printed goes to standard error."""
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # an engine's own prints must not stand between the answers
+    sys.setrecursionlimit(100_000)  # nested passes are the engine's business, not the interpreter's
     faulthandler.enable()
     faulthandler.register(signal.SIGQUIT, chain=True)  # the stacks of all threads, for a hang
     for line in sys.stdin:
