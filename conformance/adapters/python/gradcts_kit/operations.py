@@ -18,7 +18,7 @@ def at(array, node: dict, position: int):
 
 
 def numpy_operations(np) -> dict:
-    """By name: functions of the node (for its attributes) and the arrays. `np`: NumPy's functions, differentiable."""
+    """By name: functions of the node, for its attributes, and the arrays. `np`: what differentiates."""
     def reduce(function, n, a):
         return function(a, axis=tuple(n["dims"]) if "dims" in n else None, keepdims=n.get("keepdim", False))
 
