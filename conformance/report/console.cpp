@@ -165,7 +165,9 @@ void ConsoleReporter::print_table() {
 
 void ConsoleReporter::print_not_checked() {
   if (header_.engine.trace == Trace::scripted) {
-    print("\nnot checked: which built-in nodes run, and when; the adapter sees scripted nodes alone\n");
+    print(
+        "\nnot checked: which built-in nodes run, and when; the adapter sees scripted nodes "
+        "alone\n");
   }
   if (unsupported_ == 0) return;
   print(fmt::format("\nnot checked: {} that {} features which the engine does not claim\n",

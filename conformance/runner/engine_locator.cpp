@@ -29,7 +29,8 @@ bool is_executable(const fs::path& path) {
   return is_file(path) && access(path.c_str(), X_OK) == 0;
 }
 
-// "libtorch" for "libgradcts-libtorch.so", "jax" for the program "gradcts-jax"; empty for other files.
+// "libtorch" for "libgradcts-libtorch.so", "jax" for the program "gradcts-jax"; empty for other
+// files.
 std::string engine_name(const fs::path& file) {
   std::string name = file.filename().string();
   if (!is_program(name)) {

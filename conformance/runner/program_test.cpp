@@ -1,5 +1,6 @@
-// Engines that are programs, for real: what a program does wrong on the pipe is a verdict, and the run
-// goes on. The program is testing/lying_program.py; the main function is that of worker_test.cpp.
+// Engines that are programs, for real: what a program does wrong on the pipe is a verdict, and the
+// run goes on. The program is testing/lying_program.py; the main function is that of
+// worker_test.cpp.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -80,8 +81,9 @@ TEST(Program, ACrashShowsWhatItPrinted) {
 TEST(Program, AHangShowsItsStacks) {
   const Trial run = run_between("lie/hang", 300ms);
   EXPECT_THAT(run.verdicts(), ElementsAre("pass", "hang", "pass"));
-  EXPECT_THAT(run.verdict(1).detail, AllOf(HasSubstr("no answer within 0.3 s while it ran lie/hang"),
-                                           HasSubstr("in wait_for_ever")));
+  EXPECT_THAT(run.verdict(1).detail,
+              AllOf(HasSubstr("no answer within 0.3 s while it ran lie/hang"),
+                    HasSubstr("in wait_for_ever")));
 }
 
 TEST(Program, OneThatDoesNotListenIsEnded) {
@@ -152,9 +154,9 @@ TEST(Program, OneThatCannotStartSaysWhy) {
   EXPECT_THAT(Script("#!/no/such/interpreter\n").trouble(),
               AllOf(HasSubstr("does not start"), HasSubstr("No such file"), HasSubstr("#!")));
   EXPECT_THAT(Script("no first line\n").trouble(), HasSubstr("Exec format error"));
-  EXPECT_THAT(Script("#!/bin/sh\necho trouble >&2; exit 5\n").trouble(),
-              AllOf(HasSubstr("ended its process with status 5 while it loaded"),
-                    HasSubstr("| trouble")));
+  EXPECT_THAT(
+      Script("#!/bin/sh\necho trouble >&2; exit 5\n").trouble(),
+      AllOf(HasSubstr("ended its process with status 5 while it loaded"), HasSubstr("| trouble")));
   EXPECT_THAT(Script("#!/bin/sh\nread line; echo '{}'\n").trouble(), HasSubstr("has no number"));
 }
 
@@ -162,7 +164,8 @@ TEST(Program, OneThatCannotStartSaysWhy) {
 TEST(Program, AnotherProtocolIsRefused) {
   const Script old(
       "#!/bin/sh\nread line; number=${line#*:}; number=${number%%,*}\n"
-      "echo \"{\\\"answer\\\": $number, \\\"hello\\\": \\\"gradcts.worker/0\\\", \\\"description\\\": {}}\"\n");
+      "echo \"{\\\"answer\\\": $number, \\\"hello\\\": \\\"gradcts.worker/0\\\", "
+      "\\\"description\\\": {}}\"\n");
   EXPECT_THAT(old.trouble(), HasSubstr("the worker speaks 'gradcts.worker/0'"));
 }
 

@@ -1,6 +1,6 @@
-// What a runner and its worker say to each other: one JSON object a line (docs/protocol.md). A worker
-// that loads a library has a private channel; an engine that is a program is the worker itself and has
-// the channel as its standard input and output.
+// What a runner and its worker say to each other: one JSON object a line (docs/protocol.md). A
+// worker that loads a library has a private channel; an engine that is a program is the worker
+// itself and has the channel as its standard input and output.
 //
 //   runner                                          worker
 //   {"request":7,"hello":"gradcts.worker/1"}

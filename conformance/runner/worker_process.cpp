@@ -417,8 +417,7 @@ void WorkerProcess::collect_requested_stacks() {
   kill(process_, program ? SIGQUIT : stack_request_signal());
   const auto deadline = Clock::now() + stack_limit;
   const auto told = [&] {
-    return !program &&
-           (!report_.is_open() || report_text_.find("\nend\n") != std::string::npos);
+    return !program && (!report_.is_open() || report_text_.find("\nend\n") != std::string::npos);
   };
   while (!told() && alive() && left_ms(deadline) > 0) pump(left_ms(deadline));
 }

@@ -1,5 +1,5 @@
-/* Just enough JSON for an adapter in C. Any library does as well; this one leaks nothing that it need not:
- * a document is freed as a whole, and what gradcts sends is well formed. */
+/* Just enough JSON for an adapter in C. Any library does as well; this one leaks nothing that it
+ * need not: a document is freed as a whole, and what gradcts sends is well formed. */
 #ifndef MY_JSON_H
 #define MY_JSON_H
 
@@ -32,7 +32,8 @@ static void json_skip(const char** at) {
   while (**at == ' ' || **at == '\n' || **at == '\t' || **at == '\r') ++*at;
 }
 
-/* Names and ids have no escapes; titles, which nobody reads here, may: the escaped character is kept. */
+/* Names and ids have no escapes; titles, which nobody reads here, may: the escaped character is
+ * kept. */
 static char* json_read_text(const char** at) {
   const char* start = ++*at;
   while (**at && **at != '"') *at += **at == '\\' ? 2 : 1;

@@ -1,5 +1,6 @@
-/* An adapter in C, by hand: `describe` says what the engine can do, `run` turns a scenario into calls of the
- * engine and reports what happened. docs/scenario.md explains the JSON, docs/protocol.md the contract. */
+/* An adapter in C, by hand: `describe` says what the engine can do, `run` turns a scenario into
+ * calls of the engine and reports what happened. docs/scenario.md explains the JSON,
+ * docs/protocol.md the contract. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -49,7 +50,8 @@ static void keep(struct run* run, const char* name, struct my_tensor* tensor) {
   run->tensors[run->count++] = tensor;
 }
 
-/* A number, or a list of numbers; a full tensor with a shape is more than this adapter claims to need. */
+/* A number, or a list of numbers; a full tensor with a shape is more than this adapter claims to
+ * need. */
 static struct my_tensor* read_tensor(struct run* run, const struct json* json, int requires_grad) {
   if (json->kind == JSON_NUMBER) return my_make(&json->number, 1, requires_grad);
   const int size = json_size(json);
@@ -119,15 +121,18 @@ static void read_values(struct run* run, const struct json* step) {
 }
 
 /* Step results stand in the order of their ends; here no step has steps of its own. */
-static void run_step(struct run* run, const struct json* scenario, const struct json* step, int number) {
+static void run_step(struct run* run, const struct json* scenario, const struct json* step,
+                     int number) {
   const char* verb = json_text(step, "do", "");
   append(&run->steps, "%s{\"step\":%d", number ? "," : "", number);
   if (strcmp(verb, "forward") == 0) {
     forward(run, scenario, step);
   } else if (strcmp(verb, "backward") == 0) {
-    append(&run->events, "%s{\"kind\":\"pass_begin\",\"subject\":%d}", run->events.size ? "," : "", number);
+    append(&run->events, "%s{\"kind\":\"pass_begin\",\"subject\":%d}", run->events.size ? "," : "",
+           number);
     if (backward(run, step)) {
-      append(&run->steps, ",\"error\":{\"category\":\"invalid_argument\",\"text\":\"a root without history\"}");
+      append(&run->steps,
+             ",\"error\":{\"category\":\"invalid_argument\",\"text\":\"a root without history\"}");
     }
     append(&run->events, ",{\"kind\":\"pass_end\",\"subject\":%d}", number);
   } else if (strcmp(verb, "read") == 0) {
@@ -143,14 +148,17 @@ static void run_step(struct run* run, const struct json* scenario, const struct 
 static void run_scenario(struct run* run, const struct json* scenario, struct text* outcome) {
   for (const struct json* leaf = json_first(scenario, "leaves"); leaf; leaf = leaf->next) {
     const struct json* on = json_field(leaf, "requires_grad");
-    keep(run, json_text(leaf, "name", ""), read_tensor(run, json_field(leaf, "value"), on ? on->number != 0 : 1));
+    keep(run, json_text(leaf, "name", ""),
+         read_tensor(run, json_field(leaf, "value"), on ? on->number != 0 : 1));
   }
   run->leaves = run->count;
   int number = 0;
-  for (const struct json* step = json_first(scenario, "program"); step && !run->problem; step = step->next) {
+  for (const struct json* step = json_first(scenario, "program"); step && !run->problem;
+       step = step->next) {
     run_step(run, scenario, step, number++);
   }
-  append(outcome, "{\"schema\":\"gradcts.outcome/1\",\"scenario\":\"%s\",\"steps\":[%s],\"events\":[%s]",
+  append(outcome,
+         "{\"schema\":\"gradcts.outcome/1\",\"scenario\":\"%s\",\"steps\":[%s],\"events\":[%s]",
          json_text(scenario, "id", ""), run->steps.data ? run->steps.data : "",
          run->events.data ? run->events.data : "");
   append(outcome, ",\"leaf_grads\":{");
@@ -199,6 +207,7 @@ __attribute__((visibility("default")))
 #endif
 const struct gradcts_adapter_functions*
 gradcts_adapter(void) {
-  static const struct gradcts_adapter_functions functions = {GRADCTS_INTERFACE_VERSION, my_describe, my_run};
+  static const struct gradcts_adapter_functions functions = {GRADCTS_INTERFACE_VERSION, my_describe,
+                                                             my_run};
   return &functions;
 }

@@ -12,8 +12,8 @@ struct my_tensor* my_make(const double* values, int size, int requires_grad) {
   return tensor;
 }
 
-struct my_tensor* my_apply(struct my_tape* tape, enum my_operation operation, struct my_tensor* first,
-                           struct my_tensor* second, double factor) {
+struct my_tensor* my_apply(struct my_tape* tape, enum my_operation operation,
+                           struct my_tensor* first, struct my_tensor* second, double factor) {
   const int recorded = first->requires_grad || (second && second->requires_grad);
   struct my_tensor* output = my_make(NULL, first->size, recorded);
   for (int i = 0; i < first->size; ++i) {
@@ -29,17 +29,20 @@ struct my_tensor* my_apply(struct my_tape* tape, enum my_operation operation, st
   return output;
 }
 
-static void add_to(double** sum, const double* terms, const double* factors, double factor, int size) {
+static void add_to(double** sum, const double* terms, const double* factors, double factor,
+                   int size) {
   if (!*sum) *sum = calloc((size_t)size, sizeof(double));
   for (int i = 0; i < size; ++i) (*sum)[i] += terms[i] * factor * (factors ? factors[i] : 1);
 }
 
-static void deliver(struct my_tensor* to, const double* terms, const double* factors, double factor) {
+static void deliver(struct my_tensor* to, const double* terms, const double* factors,
+                    double factor) {
   if (!to->requires_grad) return;
   add_to(to->made_by ? &to->made_by->incoming : &to->grad, terms, factors, factor, to->size);
 }
 
-int my_backward(struct my_tape* tape, struct my_tensor** roots, struct my_tensor** seeds, int count) {
+int my_backward(struct my_tape* tape, struct my_tensor** roots, struct my_tensor** seeds,
+                int count) {
   for (int i = 0; i < count; ++i) {
     if (!roots[i]->requires_grad) return 1;
   }

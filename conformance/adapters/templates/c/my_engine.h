@@ -1,5 +1,5 @@
-/* The engine under test: replace it by yours. This one knows vectors of doubles of one length, three
- * operations and a tape. */
+/* The engine under test: replace it by yours. This one knows vectors of doubles of one length,
+ * three operations and a tape. */
 #ifndef MY_ENGINE_H
 #define MY_ENGINE_H
 
@@ -27,10 +27,11 @@ struct my_tape {
 };
 
 struct my_tensor* my_make(const double* values, int size, int requires_grad);
-struct my_tensor* my_apply(struct my_tape* tape, enum my_operation operation, struct my_tensor* first,
-                           struct my_tensor* second, double factor);
+struct my_tensor* my_apply(struct my_tape* tape, enum my_operation operation,
+                           struct my_tensor* first, struct my_tensor* second, double factor);
 /* Gradients go into the leaves. Returns 0, or 1 when a root has no history. */
-int my_backward(struct my_tape* tape, struct my_tensor** roots, struct my_tensor** seeds, int count);
+int my_backward(struct my_tape* tape, struct my_tensor** roots, struct my_tensor** seeds,
+                int count);
 void my_free(struct my_tensor* tensor);
 void my_clear(struct my_tape* tape);
 

@@ -1,6 +1,6 @@
-// An adapter in C++: the kit interprets scenarios, this binding turns its requests into calls of the engine.
-// Copy it, put your engine in, claim more features as you go. The contract, function by function, is
-// conformance/adapters/kit/binding.h.
+// An adapter in C++: the kit interprets scenarios, this binding turns its requests into calls of
+// the engine. Copy it, put your engine in, claim more features as you go. The contract, function by
+// function, is conformance/adapters/kit/binding.h.
 #include "conformance/adapters/kit/export.h"
 #include "my_engine.h"
 
@@ -26,7 +26,8 @@ struct Binding {
     description.name = "my-cpp-engine";
     description.version = "1";
     description.dialect = "reference";
-    // Next: "custom.node", with make_custom; most scenarios need it. `gradcts list --features` has all.
+    // Next: "custom.node", with make_custom; most scenarios need it. `gradcts list --features` has
+    // all.
     description.features = {"pass.backward", "operation.add", "operation.mul", "operation.scale",
                             "type.float64"};
     description.trace = gradcts::Trace::scripted;  // until `trace` below does something
@@ -38,7 +39,8 @@ struct Binding {
   // ---- Tensors ----
 
   Tensor make(const gradcts::TensorValue& value) const {
-    return my::make({value.values.begin(), value.values.end()}, {value.shape.begin(), value.shape.end()});
+    return my::make({value.values.begin(), value.values.end()},
+                    {value.shape.begin(), value.shape.end()});
   }
   std::optional<gradcts::TensorValue> read(const Tensor& tensor) const {
     if (!tensor) return std::nullopt;
@@ -57,7 +59,8 @@ struct Binding {
   }
   void write(Tensor&, const gradcts::TensorValue&) const { throw kit::NotOffered("pools"); }
 
-  // ---- Arithmetic of scripts; this engine does not differentiate twice, so nothing is recorded ----
+  // ---- Arithmetic of scripts; this engine does not differentiate twice, so nothing is recorded
+  // ----
 
   Tensor scaled(const Tensor& x, double factor) const {
     return my::make(my::times(x->values, factor), x->shape);
@@ -68,7 +71,9 @@ struct Binding {
   Tensor product(const Tensor& x, const Tensor& y) const {
     return my::make(my::times(x->values, y->values), x->shape);
   }
-  Tensor expanded(const Tensor&, const gradcts::Shape&) const { throw kit::NotOffered("expanding"); }
+  Tensor expanded(const Tensor&, const gradcts::Shape&) const {
+    throw kit::NotOffered("expanding");
+  }
   Tensor cast(const Tensor&, gradcts::ScalarType) const { throw kit::NotOffered("casts"); }
   Tensor moved(const Tensor&, gradcts::Device) const { throw kit::NotOffered("devices"); }
 

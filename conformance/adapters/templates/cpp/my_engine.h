@@ -1,5 +1,5 @@
-// The engine under test: replace it by yours. This one knows vectors of doubles, three operations and a
-// tape that hangs on its tensors.
+// The engine under test: replace it by yours. This one knows vectors of doubles, three operations
+// and a tape that hangs on its tensors.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,8 @@ struct Node {
 };
 
 inline TensorPointer make(Values values, std::vector<long> shape) {
-  return std::make_shared<Tensor>(Tensor{std::move(values), std::move(shape), false, nullptr, nullptr});
+  return std::make_shared<Tensor>(
+      Tensor{std::move(values), std::move(shape), false, nullptr, nullptr});
 }
 
 template <typename Function>
@@ -60,20 +61,24 @@ inline TensorPointer record(Values values, std::vector<TensorPointer> inputs,
 }
 
 inline TensorPointer add(const TensorPointer& a, const TensorPointer& b) {
-  return record(plus(a->values, b->values), {a, b}, [](const Values& g) { return std::vector{g, g}; });
+  return record(plus(a->values, b->values), {a, b}, [](const Values& g) {
+    return std::vector<Values>{g, g};
+  });
 }
 inline TensorPointer mul(const TensorPointer& a, const TensorPointer& b) {
-  return record(times(a->values, b->values), {a, b}, [x = a->values, y = b->values](const Values& g) {
-    return std::vector{times(g, y), times(g, x)};
-  });
+  return record(times(a->values, b->values), {a, b},
+                [x = a->values, y = b->values](const Values& g) {
+                  return std::vector<Values>{times(g, y), times(g, x)};
+                });
 }
 inline TensorPointer scale(const TensorPointer& a, double factor) {
   return record(times(a->values, factor), {a},
-                [factor](const Values& g) { return std::vector{times(g, factor)}; });
+                [factor](const Values& g) { return std::vector<Values>{times(g, factor)}; });
 }
 
 // Gradients go into the leaves. Of the nodes that are ready the newest runs first.
-inline void backward(const std::vector<TensorPointer>& roots, const std::vector<TensorPointer>& seeds) {
+inline void backward(const std::vector<TensorPointer>& roots,
+                     const std::vector<TensorPointer>& seeds) {
   struct Pending {
     std::shared_ptr<Node> node;
     Values sum;
@@ -81,7 +86,8 @@ inline void backward(const std::vector<TensorPointer>& roots, const std::vector<
   std::map<long, Pending> pending;
   const auto deliver = [&](const TensorPointer& to, const Values& gradient) {
     if (to->node) {
-      const auto [entry, first] = pending.try_emplace(to->node->number, Pending{to->node, gradient});
+      const auto [entry, first] =
+          pending.try_emplace(to->node->number, Pending{to->node, gradient});
       if (!first) entry->second.sum = plus(entry->second.sum, gradient);
     } else if (to->requires_grad) {
       to->grad = make(to->grad ? plus(to->grad->values, gradient) : gradient, to->shape);

@@ -1,4 +1,4 @@
-"""The engine under test: replace it by yours. This one knows lists of numbers, three operations and a tape."""
+"""The engine under test: replace it by yours. This one knows lists of numbers, three operations, a tape."""
 
 from __future__ import annotations
 
