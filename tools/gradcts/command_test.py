@@ -84,6 +84,7 @@ class WrongUse(CommandTest):
         self.assertIn("--shard '5/4'", self.expect_complaint(2, "run", "--shard", "5/4"))
         self.assertIn("no clause or area 'NO-1'", self.expect_complaint(2, "run", "--clause", "NO-1"))
         self.assertIn("expected junit=FILE or json=FILE", self.expect_complaint(2, "run", "--report", "pdf=x"))
+        self.assertIn("martian", self.expect_complaint(2, "run", "--dialect", "martian"))
         self.expect_complaint(2, "run", "-j", "0")
         self.expect_complaint(2, "run", "--timeout", "soon")
         self.expect_complaint(2, "show")
@@ -109,6 +110,12 @@ class WrongUse(CommandTest):
         engine = self.write("engine.so", "not a library")
         line = self.expect_complaint(3, "run", "--engine", engine)
         self.assertRegex(line, r"\Aengine does not load: .*engine\.so: file too short\Z")
+
+    def test_a_program_that_cannot_be_started(self):
+        engine = self.write("engine.py", "#!/no/such/interpreter\n")
+        self.assertIn("a program must be executable (chmod +x", self.expect_complaint(2, "run", "--engine", engine))
+        os.chmod(engine, 0o755)
+        self.assertRegex(self.expect_complaint(3, "run", "--engine", engine), "engine does not start: .*No such file")
 
     def test_a_library_that_is_no_engine(self):
         self.assertIn("exports no 'gradcts_adapter'", self.expect_complaint(3, "run", "--engine", self.fake("no")))
@@ -243,6 +250,10 @@ class Run(CommandTest):
         self.assertIn("all as expected", result.stdout)
         self.assertEqual(result.stderr, "")
         self.assertNotIn("\033", result.stdout)
+
+    def test_a_dialect_in_place_of_the_declared_one(self):
+        self.assertIn("(dialect reference)", self.run_fake(0).stdout)
+        self.assertIn("(dialect pytorch-1.13)", self.run_fake(0, "--dialect", "pytorch-1.13").stdout)
 
     def test_patterns(self):
         report = self.path("report.jsonl")

@@ -4,6 +4,8 @@
 JAX's rule for complex numbers carries the derivative and not its conjugate: seeds and results are conjugated.
 """
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -81,7 +83,10 @@ class Jax(FunctionalBinding):
 
     def classify(self, error):
         words = str(error)
-        if "Custom VJP bwd rule" in words or "custom_vjp" in words.lower():
+        seed = re.search(r"got (\w+)(\[[^]]*\]), but expected (\w+)(\[[^]]*\])", words)
+        if seed:
+            return "gradient_shape" if seed[2] != seed[4] else "gradient_type"
+        if "Custom VJP bwd rule" in words:
             for phrase, category in (("structure", "gradient_count"), ("shape", "gradient_shape"),
                                      ("dtype", "gradient_type")):
                 if phrase in words:
