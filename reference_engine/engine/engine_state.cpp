@@ -134,7 +134,7 @@ OwnedTask EngineState::make_task(const PassOptions& options) {
   }
   ThreadContext& context = thread_context();
   // A pass inside of one that was running at stop() may run, so that that one can end.
-  if (!context.task && is_stopped_.load(std::memory_order_acquire)) throw_stopped();
+  if (!context.task && (use_.load(std::memory_order_acquire) & stopped) != 0) throw_stopped();
   if (!context.queue) context.queue = std::make_shared<ReadyQueue>();
   const int depth = context.task ? context.task->depth + 1 : 0;
   return OwnedTask(new GraphTask(options, depth, context.task, context.queue));
@@ -152,14 +152,14 @@ std::vector<Tensor> EngineState::execute(GraphTask& task, absl::Span<const Root>
 // Either this sees the stop, or the stop sees this. While a pass that needs device threads runs,
 // they are there for passes nested in it as well.
 void EngineState::enter_shared(const GraphTask& task) {
-  const bool is_alone = shared_passes_++ == 0;
-  if (!is_stopped_ || (task.depth > 0 && !is_alone)) return;
+  const int before = use_.fetch_add(one_pass);
+  if ((before & stopped) == 0 || (task.depth > 0 && before >= one_pass)) return;
   leave_shared();
   throw_stopped();
 }
 
 void EngineState::leave_shared() {
-  if (--shared_passes_ == 0 && is_stopped_) workers->push_shutdown();
+  if (use_.fetch_sub(one_pass) - one_pass == stopped) workers->push_shutdown();
 }
 
 // All that is shared is set before the first push (DEV-7).
@@ -213,13 +213,15 @@ std::vector<Tensor> EngineState::finish(GraphTask& task) {
 
 void EngineState::stop() {
   if (is_forked_after_workers()) return;  // the threads are the parent's
-  is_stopped_ = true;
+  int use = use_.load();
+  while (!use_.compare_exchange_strong(use, use | stopped)) {
+  }
   using std::chrono::duration;
   using std::chrono::steady_clock;
   const auto limit =
       std::chrono::duration_cast<steady_clock::duration>(duration<double>(shutdown_wait_seconds()));
   const auto deadline = steady_clock::now() + limit;
-  if (shared_passes_ == 0) workers->push_shutdown();
+  if (use < one_pass) workers->push_shutdown();
   pool->push_shutdown();
   workers->threads().wait_for_none(deadline);
   pool->threads().wait_for_none(deadline);

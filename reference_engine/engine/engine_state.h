@@ -43,9 +43,13 @@ class EngineState {
   void enter_shared(const GraphTask& task);
   void leave_shared();
 
-  Atomic<bool> is_stopped_{false};
-  Atomic<int> shared_passes_{
-      0};  // that need device threads: these are not told to end meanwhile (SHUT-2)
+  // Twice the number of passes that need device threads, which are not told to end meanwhile
+  // (SHUT-2); one more once the engine was stopped. One word, so that whoever changes the one knows
+  // the other: of the last pass that leaves and the stop, exactly one tells the threads to end, and
+  // none does while a pass counts on them.
+  static constexpr int stopped = 1;
+  static constexpr int one_pass = 2;
+  Atomic<int> use_{0};
 };
 
 }  // namespace gradcts::reference

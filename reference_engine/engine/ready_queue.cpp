@@ -3,8 +3,10 @@
 #include "reference_engine/engine/graph_task.h"
 
 namespace gradcts::reference {
+
 ReadyQueue::Next ReadyQueue::pop(int least_depth, ReadyEntry& entry) {
-  if (has_mail_.load(std::memory_order_acquire)) empty_inbox();
+  const bool had_mail = has_mail_.load(std::memory_order_acquire);
+  if (had_mail) empty_inbox();
   if (shutdown_seen_) {
     shutdown_seen_ = false;
     return Next::shutdown;
@@ -13,7 +15,8 @@ ReadyQueue::Next ReadyQueue::pop(int least_depth, ReadyEntry& entry) {
     entry = entries_.take_best();
     return Next::entry;
   }
-  wait();
+  // The mail may have been a mere wake-up: what it is about is to be looked at before any wait.
+  if (!had_mail) wait();
   return Next::woken;
 }
 
@@ -21,7 +24,7 @@ void ReadyQueue::empty_inbox() {
   LockGuard lock(mutex_);
   for (const ReadyEntry& entry : inbox_) push_own(entry);
   inbox_.clear();
-  shutdown_seen_ = shutdown_;
+  shutdown_seen_ |= shutdown_;
   shutdown_ = false;
   has_mail_.store(false, std::memory_order_relaxed);
 }
