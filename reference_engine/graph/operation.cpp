@@ -15,6 +15,7 @@ Operation::Operation(const OperationKind& kind, Edges edges) : kind_(kind) {
 Gradients Operation::apply(Gradients&& gradients) {
   const auto is_defined = [](const Tensor& gradient) { return gradient.defined(); };
   if (std::none_of(gradients.begin(), gradients.end(), is_defined)) {
+    for (const SavedTensor& saved : saved_) saved.unpack(*this);  // KEEP-1, KEEP-3: for its errors
     return Gradients(next_edges().size());
   }
   if (!kind_.takes_sparse) {

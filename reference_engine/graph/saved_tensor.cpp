@@ -35,8 +35,8 @@ std::shared_ptr<void> pack(const SavedTensorHooks& hooks, const Tensor& tensor) 
 }  // namespace
 
 struct SavedTensor::Content {
-  Tensor tensor;  // with its place in the graph, unless it is an output; undefined if packed
-  Edge edge;      // of what was packed, that place
+  Tensor tensor;  // without its place in the graph, unless it is a leaf; undefined if packed
+  Edge edge;      // that place
   bool is_output = false;  // then the place is a slot of the owner
   std::uint32_t slot = 0;
   std::uint32_t version = 0;
@@ -57,8 +57,13 @@ std::shared_ptr<SavedTensor::Content> SavedTensor::make_content(const Tensor& te
 void SavedTensor::save(const Tensor& tensor) {
   if (!tensor.defined()) return;
   auto content = make_content(tensor);
+  const AutogradState* state = autograd_state(tensor);
   if (content->hooks) {
     content->edge = gradient_edge(tensor);
+  } else if (state != nullptr && state->producer) {
+    // An in-place operation may give the tensor a new history that leads here: no cycle (LIFE-1).
+    content->edge = state->producer;
+    content->tensor = tensor.alias();
   } else {
     content->tensor = tensor;
   }
@@ -97,7 +102,7 @@ Tensor SavedTensor::unpack(Node& owner) const {
                     "version " +
                     std::to_string(tensor.version()));
   }
-  if (!content->is_output && !content->hooks) return tensor;
+  if (!content->is_output && !content->edge) return tensor;
   Edge edge = content->is_output ? Edge{NodePointer(&owner), content->slot} : content->edge;
   if (!edge || !is_recording()) return tensor;
   tensor = tensor.alias();
@@ -109,7 +114,7 @@ void SavedTensor::release() {
   std::shared_ptr<const Content> content;  // let go after the lock
   LockGuard lock(mutex_);
   content = std::move(content_);
-  released_ = true;
+  released_ = released_ || content != nullptr;
 }
 
 void push_saved_tensor_hooks(SavedTensorHooks hooks) {
