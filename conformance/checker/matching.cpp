@@ -63,28 +63,51 @@ void for_each_key(const Entries& a, const Entries& b, Use use) {
   }
 }
 
-// `fits(expected, actual)` says whether two that may match in any order are equal.
-template <typename Fits>
-void match_run(std::span<const Entry> expected, std::span<const Entry> actual, bool any_order,
-               Fits fits, std::vector<std::int32_t>& matches, std::vector<std::int32_t>& surplus) {
-  std::vector<bool> used(any_order ? actual.size() : 0, false);
-  std::size_t next = 0;
-  for (const Entry& one : expected) {
-    std::size_t chosen = next++;
-    if (any_order) {
-      for (chosen = 0; chosen < actual.size(); ++chosen) {
-        if (!used[chosen] && fits(one.index, actual[chosen].index)) break;
+// Without an order: equal ones first, and of these those first that equal little else; then what
+// must be there, then what may be. `fits(expected, actual)` says whether two are equal,
+// `is_compared` whether that means anything.
+template <typename Required, typename Compared, typename Fits>
+void match_unordered(std::span<const Entry> expected, std::span<const Entry> actual,
+                     Required is_required, Compared is_compared, Fits fits,
+                     std::vector<std::int32_t>& matches, std::vector<std::int32_t>& surplus) {
+  std::vector<bool> used(actual.size(), false);
+  const auto match_those = [&](bool required, bool compared, bool equal) {
+    for (const Entry& one : expected) {
+      std::int32_t& match = matches[static_cast<std::size_t>(one.index)];
+      if (match != unmatched || is_required(one.index) != required) continue;
+      if (is_compared(one.index) != compared) continue;
+      for (std::size_t i = 0; i < actual.size(); ++i) {
+        if (used[i] || (equal && !fits(one.index, actual[i].index))) continue;
+        used[i] = true;
+        match = actual[i].index;
+        break;
       }
-      if (chosen == actual.size()) chosen = 0;
-      while (chosen < actual.size() && used[chosen]) ++chosen;
     }
-    if (chosen >= actual.size()) continue;
-    if (any_order) used[chosen] = true;
-    matches[static_cast<std::size_t>(one.index)] = actual[chosen].index;
+  };
+  for (const bool equal : {true, false}) {
+    for (const bool compared : {true, false}) {
+      match_those(true, compared, equal);
+      match_those(false, compared, equal);
+    }
   }
   for (std::size_t i = 0; i < actual.size(); ++i) {
-    if (any_order ? !used[i] : i >= expected.size()) surplus.push_back(actual[i].index);
+    if (!used[i]) surplus.push_back(actual[i].index);
   }
+}
+
+void match_ordered(std::span<const Entry> expected, std::span<const Entry> actual,
+                   std::vector<std::int32_t>& matches, std::vector<std::int32_t>& surplus) {
+  for (std::size_t i = 0; i < std::min(expected.size(), actual.size()); ++i) {
+    matches[static_cast<std::size_t>(expected[i].index)] = actual[i].index;
+  }
+  for (std::size_t i = expected.size(); i < actual.size(); ++i) surplus.push_back(actual[i].index);
+}
+
+bool compares_something(const ExpectedEvent& event) {
+  return event.compare_values || event.compare_number;
+}
+bool compares_something(const ExpectedStep&) {
+  return true;
 }
 
 template <typename Expected, typename Actual, typename Of, typename Fits>
@@ -106,8 +129,14 @@ void match(const std::vector<Expected>& expected, const std::vector<Actual>& act
   const Entries right = entries_of(
       actual.size(), [&](std::size_t i) -> auto& { return actual[i]; });
   for_each_key(left, right, [&](std::span<const Entry> a, std::span<const Entry> b) {
-    const bool any_order = !a.empty() && contains(unordered, a[0].key);
-    match_run(a, b, any_order, fits, matches, surplus);
+    if (a.empty() || !contains(unordered, a[0].key)) return match_ordered(a, b, matches, surplus);
+    const auto is_required = [&](std::int32_t index) {
+      return expected[static_cast<std::size_t>(index)].required;
+    };
+    const auto is_compared = [&](std::int32_t index) {
+      return compares_something(expected[static_cast<std::size_t>(index)]);
+    };
+    match_unordered(a, b, is_required, is_compared, fits, matches, surplus);
   });
   std::sort(surplus.begin(), surplus.end());
 }

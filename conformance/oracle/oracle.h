@@ -31,8 +31,9 @@ struct ExpectedEvent {
   // Whether `event.values`, `event.number` must match what was reported.
   bool compare_values = false;
   bool compare_number = false;
-  // Several threads of the program make events of this kind, subject and instance: they match in
-  // any order, and no constraint refers to them.
+  // Events of this kind, subject and instance have no order among them (several threads of the
+  // program make them, passes run side by side, an earlier one may be missing): they match in any
+  // order, and no constraint refers to them.
   bool any_order = false;
   // The clause that a missing, surplus or different event of this kind breaks.
   const char* clause = "TOPO-1";
@@ -55,7 +56,7 @@ struct ExpectedStep {
   std::vector<std::string> allowed_tokens;
   // False: the step may not have been reached (after an error elsewhere).
   bool required = true;
-  // As in ExpectedEvent: results of this step come from several threads and match in any order.
+  // As in ExpectedEvent: results of this step match in any order.
   bool any_order = false;
   // Distance allowed for each value, in units in the last place; 0 is exact.
   double bound = 0;

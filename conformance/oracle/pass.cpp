@@ -524,6 +524,15 @@ Tensor* Pass::hook_result(Tensor* given, Tensor* returned) const {
   return returned;
 }
 
+// A built-in node need not compute a gradient that nothing needs, so what a post hook sees is free
+// then.
+bool Pass::computes_all(const GraphNode& node) const {
+  return node.scripted || std::all_of(node.edges.begin(), node.edges.end(), [&](const Edge& edge) {
+           return !edge.node ||
+                  entries_[static_cast<std::size_t>(index_.at(edge.node))].is_visited();
+         });
+}
+
 void Pass::call_node_hook(HookId hook, EventKind kind, Gradients& values) {
   const auto returned = in_.run_hook(hook, kind, values);
   if (!returned) return;
@@ -537,6 +546,24 @@ void Pass::call_node_hook(HookId hook, EventKind kind, Gradients& values) {
 void Pass::call_node_hooks(Registrations& list, EventKind kind, Gradients& values) {
   const bool post = kind == EventKind::node_post_hook;
   for_each_registration(list, post, [&](HookId hook) { call_node_hook(hook, kind, values); });
+}
+
+void Pass::call_post_hooks(GraphNode& node, Gradients& outputs) {
+  const std::int32_t first = trace_.event_count();
+  const auto settle = [&] {
+    if (computes_all(node)) return;
+    for (std::int32_t i = first; i < trace_.event_count(); ++i) {
+      ExpectedEvent& event = trace_.event(i);
+      if (event.event.kind == EventKind::node_post_hook) event.compare_values = false;
+    }
+  };
+  try {
+    call_node_hooks(node.hooks->post, EventKind::node_post_hook, outputs);
+  } catch (...) {
+    settle();
+    throw;
+  }
+  settle();
 }
 
 // The node itself between its pre-hooks and its post hooks. A built-in node is traced by hooks of
@@ -569,7 +596,7 @@ Gradients Pass::run_node(Entry& entry) {
     exit = trace_.cursor;
     trace_.cursor = inside;
   }
-  if (node.hooks) call_node_hooks(node.hooks->post, EventKind::node_post_hook, outputs);
+  if (node.hooks) call_post_hooks(node, outputs);
   check_edges(node, outputs);
   if (!step_.keep_graph) node.released = true;  // KEEP-1; not after an error (KEEP-5)
   check_nan(outputs);

@@ -98,6 +98,8 @@ class Pass {
   void capture(Entry& entry);
   Gradients run_node(Entry& entry);
   Gradients run_itself(Entry& entry);
+  bool computes_all(const GraphNode& node) const;
+  void call_post_hooks(GraphNode& node, Gradients& outputs);
   void call_node_hook(HookId hook, EventKind kind, Gradients& values);
   void call_node_hooks(Registrations& list, EventKind kind, Gradients& values);
   void materialise(const GraphNode& node, Gradients& slots) const;

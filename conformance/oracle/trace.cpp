@@ -66,11 +66,63 @@ ExpectedStep& Trace::step(StepId id) {
   step.result.occurrence = entry.times;
   step.result.thread = static_cast<std::int16_t>(thread);
   step.required = required;
+  step_events_.push_back(cursor.empty() ? -1 : cursor.front().event);
   note(entry);
   return step;
 }
 
+// Note [Which is which]
+// Expected events of one kind and subject are told apart by their order alone: the first is the
+// first. That fails where two of them are unordered (the same node in two passes that run side by
+// side), or where an earlier one may be missing. Those match in any order.
+
+// Whether the constraints put one event before another. They are in the order of what they
+// constrain.
+bool Trace::is_ordered(std::int32_t before, std::int32_t after) {
+  ++searches_;
+  std::vector<std::int32_t> todo{after};
+  while (!todo.empty()) {
+    const std::int32_t event = todo.back();
+    todo.pop_back();
+    if (event == before) return true;
+    const auto index = static_cast<std::size_t>(event);
+    for (std::size_t i = first_order_[index]; i < first_order_[index + 1]; ++i) {
+      const std::int32_t next = expectation_.order[i].before;
+      if (next < before || visited_[static_cast<std::size_t>(next)] == searches_) continue;
+      visited_[static_cast<std::size_t>(next)] = searches_;
+      todo.push_back(next);
+    }
+  }
+  return false;
+}
+
+void Trace::compare_with_last(Seen& entry, std::int32_t event, bool is_required) {
+  if (entry.times > 1 && !entry.mixed && entry.last != -1 && event != -1) {
+    entry.mixed = !entry.last_required || !is_ordered(entry.last, event);
+  }
+  entry.last = event;
+  entry.last_required = is_required;
+}
+
+void Trace::find_mixed() {
+  const auto count = static_cast<std::size_t>(event_count());
+  first_order_.assign(count + 1, 0);
+  for (const OrderConstraint& constraint : expectation_.order) {
+    ++first_order_[static_cast<std::size_t>(constraint.after) + 1];
+  }
+  for (std::size_t i = 0; i < count; ++i) first_order_[i + 1] += first_order_[i];
+  visited_.assign(count, 0);
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(count); ++i) {
+    compare_with_last(seen(event(i).event), i, event(i).required);
+  }
+  for (std::size_t i = 0; i < expectation_.steps.size(); ++i) {
+    const ExpectedStep& step = expectation_.steps[i];
+    compare_with_last(seen(steps_, 0, step.result.step), step_events_[i], step.required);
+  }
+}
+
 void Trace::settle() {
+  find_mixed();
   bool mixed = false;
   for (ExpectedEvent& expected : expectation_.events) {
     expected.any_order = seen(expected.event).mixed;

@@ -51,14 +51,16 @@ class Trace {
   // Adds a result of a step; its occurrence is counted here.
   ExpectedStep& step(StepId id);
 
-  // Marks what several threads made, and drops constraints on it.
+  // Marks what has no order among its like, and drops constraints on it.
   void settle();
 
  private:
   struct Seen {
     std::int32_t times = 0;
     std::int32_t thread = 0;
-    bool mixed = false;  // by several threads of the program
+    bool mixed = false;      // what is like it has no order, or may be missing
+    std::int32_t last = -1;  // the event, or the event before the step, that was seen last
+    bool last_required = true;
   };
   using Table = std::vector<std::vector<Seen>>;
   static constexpr std::size_t usual_steps = 16;  // for speed alone
@@ -69,8 +71,15 @@ class Trace {
   std::int32_t emit(EventKind kind, std::int32_t subject, std::int32_t instance, const char* clause,
                     const char* order);
   Seen& seen(const Event& event);
+  void find_mixed();
+  void compare_with_last(Seen& entry, std::int32_t event, bool is_required);
+  bool is_ordered(std::int32_t before, std::int32_t after);
 
   Expectation& expectation_;
+  std::vector<std::int32_t> step_events_;  // by expected step: the event that it follows, or -1
+  std::vector<std::size_t> first_order_;   // by event: the first constraint on what it follows
+  std::vector<std::int32_t> visited_;      // by event: the search that came to it last
+  std::int32_t searches_ = 0;
   Table events_{16};  // by kind, then subject
   Table steps_{1};    // by step
 };
