@@ -44,6 +44,9 @@ void add_list_command(CLI::App& program, int& status);
 void add_show_command(CLI::App& program, int& status);
 void add_replay_command(CLI::App& program, int& status);
 void add_lint_command(CLI::App& program, int& status);
+void add_fuzz_command(CLI::App& program, int& status);
+void add_shrink_command(CLI::App& program, int& status);
+void add_emit_command(CLI::App& program, int& status);
 
 void add_suites_option(CLI::App& command, std::string& suites);
 

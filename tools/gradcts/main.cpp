@@ -51,6 +51,9 @@ int parse_and_run(int argc, char** argv) {
   add_show_command(program, status);
   add_replay_command(program, status);
   add_lint_command(program, status);
+  add_fuzz_command(program, status);
+  add_shrink_command(program, status);
+  add_emit_command(program, status);
   if (argc > 1 && argv[1][0] != '-') check_command(program, argv[1]);
   try {
     program.parse(argc, argv);

@@ -1,0 +1,145 @@
+#include "fuzz/campaign.h"
+
+#include <gtest/gtest.h>
+
+#include "conformance/scenario/test_folder.h"
+#include "fuzz/generate.h"
+#include "fuzz/trial.h"
+
+namespace gradcts::fuzz {
+namespace {
+
+std::string liar(const std::string& lie) {
+  return GRADCTS_LYING_ADAPTERS "/libgradcts-lying-" + lie + ".so";
+}
+
+void run_into(Store& store, CampaignOptions options, const TestFolder& folder) {
+  options.folder = folder.path().string();
+  run_campaign(options, store, [](const Progress&) {});
+}
+
+// What one campaign found, as text.
+std::string contents(Store& store) {
+  const Totals totals = store.totals();
+  std::string text = std::to_string(totals.chunks) + " " + std::to_string(totals.passed) + " " +
+                     std::to_string(totals.failed) + " " + std::to_string(totals.not_judged) + "\n";
+  for (const Group& group : store.groups()) {
+    text += group.clause + " " + std::to_string(group.cases) + " " +
+            std::to_string(group.smallest.number) + "\n";
+  }
+  return text;
+}
+
+// Cases without threads and devices fail, or not, always: an engine that drops an edge gives
+// enough.
+CampaignOptions canary() {
+  CampaignOptions options;
+  options.engine = liar("drops-an-edge");
+  options.cases = 5 * chunk_size;
+  return options;
+}
+
+TEST(Canary, FailsAtItsKnownRate) {
+  const TestFolder folder;
+  Store store((folder / "a.sqlite").string());
+  CampaignOptions options = canary();
+  options.cases = chunk_size;
+  run_into(store, options, folder);
+  const Totals totals = store.totals();
+  EXPECT_EQ(totals.cases(), chunk_size);
+  // Nearly every case has a gradient in some leaf.
+  EXPECT_GE(totals.failed, chunk_size * 8 / 10);
+}
+
+TEST(Campaign, FindsTheSameOnAnyNumberOfShards) {
+  const TestFolder folder;
+  Store whole((folder / "whole.sqlite").string());
+  run_into(whole, canary(), folder);
+  for (const std::uint64_t shards : {2U, 7U}) {
+    Store merged((folder / ("merged" + std::to_string(shards))).string());
+    for (std::uint64_t shard = 1; shard <= shards; ++shard) {
+      const std::string file =
+          (folder / (std::to_string(shards) + "." + std::to_string(shard))).string();
+      Store part(file);
+      part.claim({{"seed", "1"}});
+      CampaignOptions options = canary();
+      options.shard = shard;
+      options.shards = shards;
+      run_into(part, options, folder);
+      merged.merge(file);
+    }
+    EXPECT_EQ(contents(merged), contents(whole));
+  }
+}
+
+TEST(Campaign, GoesOnWhereItWasStopped) {
+  const TestFolder folder;
+  const std::string file = (folder / "a.sqlite").string();
+  std::atomic<bool> stop{true};  // at once: the first chunk is not begun
+  CampaignOptions options = canary();
+  options.cases = 2 * chunk_size;
+  options.stop = &stop;
+  {
+    Store store(file);
+    run_into(store, options, folder);
+    EXPECT_EQ(store.totals().cases(), 0U);
+  }
+  stop = false;
+  Store store(file);
+  options.cases = chunk_size;
+  run_into(store, options, folder);
+  options.cases = 2 * chunk_size;
+  options.folder = folder.path().string();
+  const Progress rest = run_campaign(options, store, [](const Progress&) {});
+  EXPECT_EQ(rest.cases, chunk_size);  // the first chunk is there already
+  EXPECT_EQ(store.totals().cases(), 2 * chunk_size);
+}
+
+TEST(Campaign, SurvivesAnEngineThatDies) {
+  const TestFolder folder;
+  Store store((folder / "a.sqlite").string());
+  CampaignOptions options;
+  options.engine = liar("dies");
+  options.cases = 4;
+  run_into(store, options, folder);
+  const std::vector<Group> groups = store.groups();
+  ASSERT_EQ(groups.size(), 1U);
+  EXPECT_EQ(groups[0].clause, "crash");
+  EXPECT_EQ(groups[0].cases + store.totals().not_judged, 4U);
+}
+
+TEST(Campaign, EndsAnEngineThatHangs) {
+  const TestFolder folder;
+  Store store((folder / "a.sqlite").string());
+  CampaignOptions options;
+  options.engine = liar("hangs");
+  options.cases = 2;
+  options.timeout = std::chrono::milliseconds(200);
+  run_into(store, options, folder);
+  ASSERT_EQ(store.groups().size(), 1U);
+  EXPECT_EQ(store.groups()[0].clause, "hang");
+}
+
+TEST(Campaign, TellsTwoEnginesApart) {
+  const TestFolder folder;
+  Store store((folder / "a.sqlite").string());
+  CampaignOptions options;
+  options.engine = liar("counts-twice");
+  options.against = "reference";
+  options.cases = chunk_size;
+  run_into(store, options, folder);
+  ASSERT_FALSE(store.groups().empty());
+  EXPECT_NE(store.groups()[0].clause.find("against pass"), std::string::npos)
+      << store.groups()[0].clause;
+}
+
+TEST(Store, BelongsToOneCampaign) {
+  const TestFolder folder;
+  Store store((folder / "a.sqlite").string());
+  store.claim({{"seed", "1"}});
+  store.claim({{"seed", "1"}});
+  EXPECT_THROW(store.claim({{"seed", "2"}}), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace gradcts::fuzz

@@ -1,0 +1,115 @@
+#include "fuzz/draft.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace gradcts::fuzz {
+
+namespace {
+
+Shape shape_of(std::uint32_t choice) {
+  switch (choice) {
+    case 1:
+      return {2};
+    case 2:
+      return {3};
+    case 3:
+      return {2, 2};
+    case 4:
+      return {2, 3};
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+Plan::Plan(Choices& header) {
+  shape = shape_of(header.below(5));
+  const std::uint32_t numbers = header.below(16);
+  if (numbers >= 13) type = ScalarType::float32;
+  const std::uint32_t devices = header.below(16);
+  sim = devices >= 9;
+  second_sim = devices >= 12;
+  other = devices == 14;
+  streams = devices == 9 || devices == 10 || devices == 15;
+  if (streams) second_sim = other = false;
+  const std::uint32_t crowd = header.below(16);
+  if (crowd >= 12 && !streams) threads = static_cast<std::int32_t>(crowd - 10);
+  const auto flags = [&](auto... places) {
+    const std::uint32_t byte = header.below(256);
+    int bit = 0;
+    ((*places = ((byte >> bit++) & 1U) != 0), ...);
+  };
+  flags(&nested, &callbacks, &undefined, &tensor_hooks, &retain_grad, &pre_hooks, &post_hooks,
+        &post_accumulate);
+  flags(&capture_hooks, &multi_hooks, &hook_steps, &create, &in_place, &changes, &drops, &set_grad);
+  flags(&modes, &locks, &observes, &keeps, &views, &arithmetic, &functions, &conversions);
+  flags(&pools, &sparse, &strides, &materialise, &undefined_seeds, &grads, &inputs, &saved_hooks);
+  // What ends a case early, or much of it, is rarer.
+  errors = header.one_in(4);
+  scripts_throw = header.one_in(5);
+  requires_grad = header.one_in(5);
+  anomaly = header.one_in(4);
+  checkpoints = header.one_in(4);
+  stop = header.one_in(48);
+  nan = header.one_in(6);
+  if (threads > 0) {
+    // Two threads must not race for what is no engine's affair: names, hooks, elements.
+    keeps = hook_steps = changes = set_grad = requires_grad = checkpoints = false;
+    retain_grad = pools = create = stop = drops = false;
+  }
+  if (streams) keeps = changes = set_grad = checkpoints = stop = strides = sparse = false;
+  // What several queues do at a time has no order: see docs/fuzz.md.
+  if (sim) hook_steps = multi_hooks = false;
+  if (requires_grad) checkpoints = false;
+}
+
+ValueId Draft::add_value(std::string name, Value::Origin origin, std::int32_t producer,
+                         std::int32_t index, Known facts) {
+  scenario.values.push_back({std::move(name), origin, producer, index});
+  known.push_back(std::move(facts));
+  return static_cast<ValueId>(known.size() - 1);
+}
+
+std::string Draft::fresh_name(const char* prefix) {
+  return prefix + std::to_string(next_name++);
+}
+
+double Draft::cost_of(ItemSet reach) const {
+  double sum = 0;
+  for (; reach != 0; reach &= reach - 1)
+    sum += cost[static_cast<std::size_t>(std::countr_zero(reach))];
+  return sum;
+}
+
+double Draft::most_spread() const {
+  const double whole = plan.type == ScalarType::float64 && !plan.conversions ? 1 << 20 : 1 << 7;
+  return plan.create ? whole / 16 : whole;
+}
+
+bool Draft::is_exact(double spread, double range) const {
+  return spread <= most_spread() && range <= (plan.create ? 16 : 64);
+}
+
+TensorValue small_integers(const Known& like, std::uint32_t first) {
+  TensorValue tensor;
+  tensor.type = like.type;
+  tensor.device = like.device;
+  tensor.shape = like.shape;
+  const auto count = tensor.element_count();
+  // 1 to 7, then their opposites: never all ones, never 0.
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t number = (first + 3 * i) % 14;
+    tensor.values.push_back(static_cast<double>(number < 7 ? number + 1 : 6 - number));
+  }
+  return tensor;
+}
+
+double elements(const Shape& shape) {
+  double count = 1;
+  for (const std::int64_t length : shape) count *= static_cast<double>(length);
+  return count;
+}
+
+}  // namespace gradcts::fuzz

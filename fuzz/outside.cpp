@@ -1,0 +1,39 @@
+#include "fuzz/outside.h"
+
+#include "conformance/runner/engine_locator.h"
+
+namespace gradcts::fuzz {
+
+OutsideEngine::OutsideEngine(const std::string& engine, std::chrono::milliseconds timeout) {
+  options_.worker.engine_path = find_engine(engine).path;
+  options_.worker.timeout = timeout;
+  worker_ = std::make_unique<WorkerProcess>(options_.worker);
+}
+
+ScenarioResult OutsideEngine::run(const Scenario& scenario) {
+  PlannedScenario planned;
+  planned.scenario = &scenario;
+  return run_scenario(planned, worker_, options_);
+}
+
+std::string OutsideEngine::failure_of(const Scenario& scenario) {
+  const ScenarioResult result = run(scenario);
+  switch (result.verdict.kind) {
+    case VerdictKind::pass:
+    case VerdictKind::unsupported:
+      return "";
+    case VerdictKind::fail: {
+      const gradcts::Finding& first = result.verdict.findings.front();
+      // A scenario in which nothing is left to run is no smaller case of anything.
+      return first.where == "the whole scenario" ? "" : first.clause;
+    }
+    case VerdictKind::error:
+      return result.verdict.detail.find("the oracle cannot tell") == 0 ? "" : "error";
+    case VerdictKind::crash:
+    case VerdictKind::hang:
+      return std::string(to_text(result.verdict.kind));
+  }
+  return "";
+}
+
+}  // namespace gradcts::fuzz

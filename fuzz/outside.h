@@ -1,0 +1,26 @@
+// How a scenario fails on an engine that runs in a worker process of its own: for shrinking, which
+// must survive crashes and hangs.
+#pragma once
+
+#include <chrono>
+#include <memory>
+
+#include "conformance/runner/run.h"
+#include "fuzz/shrink.h"
+
+namespace gradcts::fuzz {
+
+class OutsideEngine {
+ public:
+  // By name or path; throws as the runner does for engines that cannot work.
+  OutsideEngine(const std::string& engine, std::chrono::milliseconds timeout);
+  ScenarioResult run(const Scenario& scenario);
+  // The first broken clause, "crash", "hang" or "error"; empty: it passes, or cannot be judged.
+  std::string failure_of(const Scenario& scenario);
+
+ private:
+  RunOptions options_;
+  std::unique_ptr<WorkerProcess> worker_;
+};
+
+}  // namespace gradcts::fuzz

@@ -1,0 +1,75 @@
+#include "fuzz/trial.h"
+
+#include <fmt/format.h>
+
+#include "conformance/adapters/description.h"
+#include "conformance/adapters/reference/reference_adapter.h"
+#include "conformance/checker/checker.h"
+#include "conformance/runner/adapter_library.h"
+#include "conformance/runner/engine_locator.h"
+#include "conformance/scenario/json.h"
+
+namespace gradcts::fuzz {
+
+namespace {
+
+Finding judged(const Scenario& scenario, const Expectation& expectation, const Outcome& outcome) {
+  if (!outcome.unsupported.empty()) return {Finding::Kind::unsupported, "", outcome.unsupported};
+  const Verdict verdict = check({scenario, expectation, outcome});
+  if (verdict.kind == VerdictKind::pass) return {};
+  if (verdict.findings.empty()) return {Finding::Kind::not_judged, "", verdict.detail};
+  const gradcts::Finding& first = verdict.findings.front();
+  return {Finding::Kind::fail, first.clause,
+          fmt::format("{}: expected {}, observed {}", first.where, first.expected, first.observed)};
+}
+
+class LinkedReference final : public Engine {
+ public:
+  Finding run(const Scenario& scenario) override {
+    const Expectation expectation = expect(scenario, dialect_);
+    if (!expectation.cannot_tell.empty()) {
+      return {Finding::Kind::not_judged, "", expectation.cannot_tell};
+    }
+    return judged(scenario, expectation,
+                  run_on_reference(std::make_shared<const Scenario>(scenario)));
+  }
+
+ private:
+  const Dialect dialect_ = describe_reference().make_dialect();
+};
+
+class LoadedAdapter final : public Engine {
+ public:
+  explicit LoadedAdapter(const std::string& path) : library_(path) {
+    const AdapterLibrary::Reply reply = library_.describe();
+    if (!reply.ok) throw UnusableEngine(fmt::format("{}: {}", path, reply.text));
+    dialect_ = read_description(parse_json(reply.text)).make_dialect();
+  }
+
+  Finding run(const Scenario& scenario) override {
+    const Expectation expectation = expect(scenario, dialect_);
+    if (!expectation.cannot_tell.empty()) {
+      return {Finding::Kind::not_judged, "", expectation.cannot_tell};
+    }
+    const AdapterLibrary::Reply reply = library_.run(write_scenario(scenario).dump());
+    if (!reply.ok) return {Finding::Kind::fail, "adapter", reply.text};
+    try {
+      return judged(scenario, expectation, read_outcome(parse_json(reply.text), scenario));
+    } catch (const FormatError& error) {
+      return {Finding::Kind::fail, "adapter", error.what()};
+    }
+  }
+
+ private:
+  AdapterLibrary library_;
+  Dialect dialect_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> open_engine(const std::string& name_or_path) {
+  if (name_or_path == "reference") return std::make_unique<LinkedReference>();
+  return std::make_unique<LoadedAdapter>(find_engine(name_or_path).path);
+}
+
+}  // namespace gradcts::fuzz

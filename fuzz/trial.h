@@ -1,0 +1,31 @@
+// One scenario on one engine, judged, in this process. A crash of the engine is a crash of the
+// process: campaigns run trials in processes of their own.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "conformance/scenario/scenario.h"
+#include "conformance/spec/spec.h"
+
+namespace gradcts::fuzz {
+
+struct Finding {
+  enum class Kind { pass, fail, unsupported, not_judged };
+  Kind kind = Kind::pass;
+  std::string clause;  // fail: the first clause that is broken, or "adapter"
+  std::string detail;  // one line: where, expected, observed; or why it is not judged
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual Finding run(const Scenario& scenario) = 0;
+};
+
+// "reference" is linked in and is given plain structs; everything else is an adapter that is
+// loaded, by name or path, and speaks JSON. Throws what the runner throws for engines that cannot
+// work.
+std::unique_ptr<Engine> open_engine(const std::string& name_or_path);
+
+}  // namespace gradcts::fuzz

@@ -1,0 +1,202 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "conformance/runner/engine_locator.h"
+#include "conformance/runner/file_text.h"
+#include "conformance/scenario/json.h"
+#include "fuzz/campaign.h"
+#include "fuzz/describe.h"
+#include "fuzz/generate.h"
+#include "fuzz/outside.h"
+#include "tools/gradcts/command.h"
+
+namespace gradcts {
+namespace {
+
+std::atomic<bool> stop_asked{false};
+
+void on_interrupt(int) {
+  stop_asked = true;
+  std::signal(SIGINT, SIG_DFL);
+}
+
+struct Options {
+  fuzz::CampaignOptions campaign;
+  std::uint64_t describe = 0;
+  std::uint64_t cases = 0;
+  std::string show;
+  int seconds = 0;
+  double timeout = 10;
+  std::string shard = "1/1";
+  std::string out;
+  bool resume = false;
+  bool no_shrink = false;
+  std::vector<std::string> merge;
+};
+
+void read_shard(const std::string& text, fuzz::CampaignOptions& campaign) {
+  unsigned long long shard = 0, shards = 0;
+  char rest = 0;
+  if (std::sscanf(text.c_str(), "%llu/%llu%c", &shard, &shards, &rest) != 2 || shard < 1 ||
+      shard > shards) {
+    throw WrongUse(fmt::format("--shard {}: expected I/N with 1 <= I <= N", text));
+  }
+  campaign.shard = shard;
+  campaign.shards = shards;
+}
+
+// The smallest case of each clause that is not shrunk yet.
+void shrink_groups(const Options& options, fuzz::Store& store) {
+  for (const fuzz::Group& group : store.groups()) {
+    if (stop_asked || !group.shrunk.empty()) continue;
+    fuzz::OutsideEngine engine(options.campaign.engine, options.campaign.timeout);
+    const Scenario original = fuzz::random_scenario(options.campaign.seed, group.smallest.number);
+    const fuzz::Shrunk shrunk = fuzz::shrink(
+        original, [&](const Scenario& scenario) { return engine.failure_of(scenario); }, 1500);
+    const bool flaky = shrunk.flaky || shrunk.failure != group.clause;
+    store.add_shrunk(group.clause, group.smallest.number, write_scenario(shrunk.scenario).dump(2),
+                     fuzz::size_of(shrunk.scenario), flaky);
+  }
+}
+
+std::string file_name(std::string clause) {
+  for (char& c : clause) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '-';
+  return clause + ".json";
+}
+
+// What was found, in words; the smallest cases as files.
+ExitStatus report(const Options& options, fuzz::Store& store) {
+  const fuzz::Totals totals = store.totals();
+  print(fmt::format("{} cases: {} passed, {} failed, {} unsupported, {} not judged\n",
+                    totals.cases(), totals.passed, totals.failed, totals.unsupported,
+                    totals.not_judged));
+  for (const auto& [text, cases] : store.reasons()) {
+    print(fmt::format("  not judged: {:>8}  {}\n", cases, text));
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const fuzz::Group& group : store.groups()) {
+    std::string file;
+    if (!group.shrunk.empty()) {
+      file = (std::filesystem::path(options.out) / file_name(group.clause)).string();
+      write_file(file, group.shrunk + "\n");
+    }
+    rows.push_back({"  " + group.clause, fmt::format("{} cases", group.cases),
+                    fmt::format("case {}", group.smallest.number),
+                    group.flaky ? "flaky" : fmt::format("size {}", group.shrunk_size),
+                    file.empty() ? group.smallest.detail : file});
+  }
+  print(table_text(rows));
+  return totals.failed == 0 && totals.passed > 0 ? as_expected : not_as_expected;
+}
+
+void check_folder(const Options& options) {
+  namespace fs = std::filesystem;
+  if (options.out.empty()) throw WrongUse("--out is missing: the folder for what is found");
+  const fs::path store = fs::path(options.out) / "campaign.sqlite";
+  if (fs::exists(store) && !options.resume) {
+    throw WrongUse(
+        fmt::format("{} holds a campaign already; --resume goes on with it", options.out));
+  }
+  or_wrong_use([&] { return fs::create_directories(options.out); });
+}
+
+int run(const Options& given) {
+  Options options = given;
+  fuzz::CampaignOptions& campaign = options.campaign;
+  if (options.describe > 0) {
+    print(fuzz::describe(campaign.seed, options.describe));
+    return as_expected;
+  }
+  if (!options.show.empty()) {
+    const std::uint64_t number = or_wrong_use([&] { return std::stoull(options.show); });
+    print(write_scenario(fuzz::random_scenario(campaign.seed, number)).dump(2) + "\n");
+    return as_expected;
+  }
+  check_folder(options);
+  fuzz::Store store((std::filesystem::path(options.out) / "campaign.sqlite").string());
+  if (!options.merge.empty()) {
+    or_wrong_use([&] {
+      for (const std::string& folder : options.merge) {
+        store.merge((std::filesystem::path(folder) / "campaign.sqlite").string());
+      }
+    });
+    return report(options, store);
+  }
+  if (options.cases == 0 && options.seconds == 0) throw WrongUse("expected --time or --cases");
+  read_shard(options.shard, campaign);
+  if (campaign.engine != "reference") find_engine(campaign.engine);
+  if (options.cases > 0) campaign.cases = options.cases;
+  if (options.seconds > 0) campaign.time = std::chrono::seconds(options.seconds);
+  campaign.timeout = std::chrono::milliseconds(static_cast<int>(options.timeout * 1000));
+  campaign.folder = options.out;
+  campaign.stop = &stop_asked;
+  or_wrong_use([&] {
+    store.claim({{"engine", campaign.engine},
+                 {"against", campaign.against},
+                 {"seed", std::to_string(campaign.seed)},
+                 {"decoder", std::to_string(fuzz::decoder_version)}});
+  });
+  std::signal(SIGINT, on_interrupt);
+  const bool live = isatty(STDERR_FILENO) != 0;
+  const fuzz::Progress progress =
+      fuzz::run_campaign(campaign, store, [&](const fuzz::Progress& now) {
+        if (!live) return;
+        const auto rate = static_cast<double>(now.cases) / std::max(now.seconds, 0.001);
+        std::fputs(fmt::format("\r{:.0f} s, {} cases, {:.0f} a second, {} failures, {} clauses ",
+                               now.seconds, now.cases, rate, now.failures, store.groups().size())
+                       .c_str(),
+                   stderr);
+      });
+  if (live) std::fputs("\n", stderr);
+  print(fmt::format("{} cases in {:.1f} s, {:.0f} a second\n", progress.cases, progress.seconds,
+                    static_cast<double>(progress.cases) / std::max(progress.seconds, 0.001)));
+  if (!options.no_shrink && campaign.against.empty()) shrink_groups(options, store);
+  return report(options, store);
+}
+
+}  // namespace
+
+void add_fuzz_command(CLI::App& program, int& status) {
+  CLI::App& command =
+      *program.add_subcommand("fuzz", "Run random scenarios on an engine, and keep what fails");
+  const auto options = std::make_shared<Options>();
+  fuzz::CampaignOptions& campaign = options->campaign;
+  command.add_option("--engine", campaign.engine, "Name or path of an engine (default: reference)")
+      ->type_name("NAME|PATH");
+  command
+      .add_option("--against", campaign.against,
+                  "A second engine: keep what the two are judged differently for")
+      ->type_name("NAME|PATH");
+  command.add_option("--seed", campaign.seed, "Which sequence of cases (default 1)");
+  command.add_option("--time", options->seconds, "End after so many seconds")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1, 10'000'000));
+  command.add_option("--cases", options->cases, "End after so many cases, of all shards together");
+  command.add_option("-j,--jobs", campaign.jobs, "Worker processes (default 1)")
+      ->check(CLI::Range(1, 1024));
+  command.add_option("--shard", options->shard, "Take part I of N; the parts can be merged")
+      ->type_name("I/N");
+  command
+      .add_option("--timeout", options->timeout,
+                  "Seconds before a case counts as a hang (default 10)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.001, 86400.0));
+  command.add_option("--out", options->out, "Folder for what is found")->type_name("DIR");
+  command.add_flag("--resume", options->resume, "Go on with the campaign in the folder");
+  command.add_flag("--no-shrink", options->no_shrink, "Leave failures as they were found");
+  command.add_option("--merge", options->merge, "Put the campaigns of these folders into --out")
+      ->type_name("DIR...");
+  command
+      .add_option("--describe", options->describe,
+                  "Print the distribution over N cases, and run nothing")
+      ->type_name("N");
+  command.add_option("--show", options->show, "Print case N as JSON, and run nothing")
+      ->type_name("N");
+  command.footer("Example:\n  gradcts fuzz --engine reference --time 60 -j 2 --out found");
+  command.callback([options, &status] { status = run(*options); });
+}
+
+}  // namespace gradcts

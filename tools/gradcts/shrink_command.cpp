@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include "conformance/runner/file_text.h"
+#include "conformance/scenario/json.h"
+#include "fuzz/emit.h"
+#include "fuzz/outside.h"
+#include "tools/gradcts/command.h"
+
+namespace gradcts {
+namespace {
+
+struct Options {
+  std::string target, engine = "reference", suites, out, as = "json", dialect = "reference";
+  double timeout = 10;
+  std::size_t tries = 3000;
+};
+
+int shrink(const Options& options) {
+  const Chosen chosen = choose_scenario(options.target, options.suites);
+  fuzz::OutsideEngine engine(options.engine,
+                             std::chrono::milliseconds(static_cast<int>(options.timeout * 1000)));
+  const fuzz::Shrunk shrunk = fuzz::shrink(
+      *chosen.planned.scenario,
+      [&](const Scenario& scenario) { return engine.failure_of(scenario); }, options.tries);
+  if (shrunk.failure.empty()) {
+    print(
+        fmt::format("{} does not fail on {}: nothing to shrink\n", options.target, options.engine));
+    return wrong_use;
+  }
+  const std::string json = write_scenario(shrunk.scenario).dump(2) + "\n";
+  if (options.out.empty()) print(json);
+  if (!options.out.empty()) or_wrong_use([&] { write_file(options.out, json); });
+  std::fflush(stdout);
+  std::fputs(fmt::format("{}: {}, size {} from {}, {} runs{}\n", options.target, shrunk.failure,
+                         fuzz::size_of(shrunk.scenario), fuzz::size_of(*chosen.planned.scenario),
+                         shrunk.tries, shrunk.flaky ? "; flaky, so it was left as it is" : "")
+                 .c_str(),
+             stderr);
+  return shrunk.flaky ? not_as_expected : as_expected;
+}
+
+int emit(const Options& options) {
+  const Chosen chosen = choose_scenario(options.target, options.suites);
+  const Scenario& scenario = *chosen.planned.scenario;
+  std::string text = write_scenario(scenario).dump(2) + "\n";
+  if (options.as == "gtest") text = fuzz::as_gtest(scenario);
+  if (options.as == "python")
+    text = or_wrong_use([&] { return fuzz::as_python(scenario, options.dialect); });
+  if (options.out.empty()) print(text);
+  if (!options.out.empty()) or_wrong_use([&] { write_file(options.out, text); });
+  return as_expected;
+}
+
+std::shared_ptr<Options> add_common(CLI::App& command) {
+  const auto options = std::make_shared<Options>();
+  command.add_option("scenario", options->target, "File with one scenario, or an id")
+      ->type_name("FILE|ID")
+      ->required();
+  command.add_option("--out", options->out, "File to write (default: standard output)")
+      ->type_name("FILE");
+  add_suites_option(command, options->suites);
+  return options;
+}
+
+}  // namespace
+
+void add_shrink_command(CLI::App& program, int& status) {
+  CLI::App& command =
+      *program.add_subcommand("shrink", "Make a failing scenario as small as it can be");
+  const auto options = add_common(command);
+  command.add_option("--engine", options->engine, "Name or path of an engine (default: reference)")
+      ->type_name("NAME|PATH");
+  command
+      .add_option("--timeout", options->timeout,
+                  "Seconds before a run counts as a hang (default 10)")
+      ->check(CLI::Range(0.001, 86400.0));
+  command.add_option("--tries", options->tries, "Most runs of the engine (default 3000)");
+  command.footer("Example:\n  gradcts shrink found/HOOK-4.json --engine libtorch --out small.json");
+  command.callback([options, &status] { status = shrink(*options); });
+}
+
+void add_emit_command(CLI::App& program, int& status) {
+  CLI::App& command =
+      *program.add_subcommand("emit", "Write a scenario as a reproducer that stands alone");
+  const auto options = add_common(command);
+  command.add_option("--as", options->as, "json (default), gtest or python")
+      ->check(CLI::IsMember({"json", "gtest", "python"}));
+  command.add_option("--dialect", options->dialect, "python: what is right (default: reference)");
+  command.footer("Example:\n  gradcts emit small.json --as python --out reproduce.py");
+  command.callback([options, &status] { status = emit(*options); });
+}
+
+}  // namespace gradcts
