@@ -1,5 +1,6 @@
 #include "fuzz/campaign.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "conformance/scenario/test_folder.h"
@@ -21,11 +22,10 @@ void run_into(Store& store, CampaignOptions options, const TestFolder& folder) {
 // What one campaign found, as text.
 std::string contents(Store& store) {
   const Totals totals = store.totals();
-  std::string text = std::to_string(totals.chunks) + " " + std::to_string(totals.passed) + " " +
-                     std::to_string(totals.failed) + " " + std::to_string(totals.not_judged) + "\n";
+  std::string text =
+      fmt::format("{} {} {} {}\n", totals.chunks, totals.passed, totals.failed, totals.not_judged);
   for (const Group& group : store.groups()) {
-    text += group.clause + " " + std::to_string(group.cases) + " " +
-            std::to_string(group.smallest.number) + "\n";
+    text += fmt::format("{} {} {}\n", group.clause, group.cases, group.smallest.number);
   }
   return text;
 }
@@ -56,10 +56,9 @@ TEST(Campaign, FindsTheSameOnAnyNumberOfShards) {
   Store whole((folder / "whole.sqlite").string());
   run_into(whole, canary(), folder);
   for (const std::uint64_t shards : {2U, 7U}) {
-    Store merged((folder / ("merged" + std::to_string(shards))).string());
+    Store merged((folder / fmt::format("merged{}", shards)).string());
     for (std::uint64_t shard = 1; shard <= shards; ++shard) {
-      const std::string file =
-          (folder / (std::to_string(shards) + "." + std::to_string(shard))).string();
+      const std::string file = (folder / fmt::format("{}.{}", shards, shard)).string();
       Store part(file);
       part.claim({{"seed", "1"}});
       CampaignOptions options = canary();

@@ -1,5 +1,7 @@
 #include "fuzz/draft.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -73,7 +75,7 @@ ValueId Draft::add_value(std::string name, Value::Origin origin, std::int32_t pr
 }
 
 std::string Draft::fresh_name(const char* prefix) {
-  return prefix + std::to_string(next_name++);
+  return fmt::format("{}{}", prefix, next_name++);
 }
 
 double Draft::cost_of(ItemSet reach) const {

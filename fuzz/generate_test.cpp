@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+
 #include "conformance/oracle/oracle.h"
 #include "conformance/scenario/json.h"
 #include "conformance/scenario/validate.h"
@@ -109,7 +111,8 @@ TEST(Distribution, ReachesEverythingAndEveryPair) {
   for (const std::string& trait : all_traits()) EXPECT_TRUE(seen.count(trait) > 0) << trait;
   for (const std::string& a : meeting) {
     for (const std::string& b : meeting) {
-      if (a < b) EXPECT_EQ(pairs.count({a, b}) > 0, !never_meet(a, b)) << a << " with " << b;
+      if (a >= b) continue;
+      EXPECT_EQ(pairs.count({a, b}) > 0, !never_meet(a, b)) << a << " with " << b;
     }
   }
 }

@@ -1,4 +1,6 @@
 // Leaves and nodes.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -61,7 +63,7 @@ void add_leaf(Draft& draft, Choices& choices) {
   if (plan.streams && facts.device.type == DeviceType::sim) {
     leaf.stream = static_cast<StreamId>(choices.below(draft.scenario.streams.size()));
   }
-  const std::string name = "x" + std::to_string(index);
+  const std::string name = fmt::format("x{}", index);
   leaf.value = draft.add_value(name, Value::Origin::leaf, index, 0, facts);
   draft.scenario.leaves.push_back(std::move(leaf));
   draft.cost.push_back(1);
@@ -389,7 +391,7 @@ Making NodeMaker::function() {
   const auto index = static_cast<std::int32_t>(draft_.scenario.leaves.size());
   Leaf leaf;
   leaf.initial = TensorValue::filled(plan_.shape, chosen.at, plan_.type);
-  leaf.value = draft_.add_value("x" + std::to_string(index), Value::Origin::leaf, index, 0, facts);
+  leaf.value = draft_.add_value(fmt::format("x{}", index), Value::Origin::leaf, index, 0, facts);
   const ValueId value = leaf.value;
   draft_.known[at(value)].may_change = false;
   draft_.known[at(value)].in_script = true;  // nothing may change it
@@ -597,13 +599,13 @@ void NodeMaker::place(Making making) {
                           making.node.operation != Operation::unbind &&
                           making.node.operation != Operation::detach;
   output.may_change = fresh || (plain_view && first.may_change);
-  making.node.name = "n" + std::to_string(id);
+  making.node.name = fmt::format("n{}", id);
   if (making.node.attributes.empty()) {
     making.node.attributes.resize(spec_of(making.node.operation).attributes.size());
   }
   for (std::size_t i = 0; i < making.outputs; ++i) {
     const std::string name =
-        making.outputs == 1 ? making.node.name : making.node.name + "." + std::to_string(i);
+        making.outputs == 1 ? making.node.name : fmt::format("{}.{}", making.node.name, i);
     making.node.outputs.push_back(draft_.add_value(name, Value::Origin::node_output, id,
                                                    static_cast<std::int32_t>(i), output));
   }

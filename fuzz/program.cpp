@@ -1,4 +1,6 @@
 // The program: forwards, passes and what happens between them.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -310,7 +312,7 @@ void ProgramMaker::add_parallel(Choices& choices, Steps& steps) {
   ParallelStep parallel;
   for (std::int32_t thread = 0; thread < plan_.threads; ++thread) {
     Choices own = next_record();
-    parallel.threads.push_back({"t" + std::to_string(thread), thread_steps(own, thread, barriers)});
+    parallel.threads.push_back({fmt::format("t{}", thread), thread_steps(own, thread, barriers)});
   }
   steps.push_back(step_of(std::move(parallel)));
   joined_ = true;

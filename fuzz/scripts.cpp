@@ -1,4 +1,6 @@
 // Scripts, hooks, callbacks and passes.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -198,7 +200,7 @@ void ScriptMaker::call_back(Steps& steps) {
   // queued.
   if (draft_.scenario.callbacks.size() >= (plan_.sim ? 1 : 4)) return;
   const auto id = static_cast<CallbackId>(draft_.scenario.callbacks.size());
-  draft_.scenario.callbacks.push_back({"c" + std::to_string(id), {}});
+  draft_.scenario.callbacks.push_back({fmt::format("c{}", id), {}});
   const Place inside{place_.item, 0, place_.thread, false, true};
   Steps inner = script_steps(draft_, choices_, inside);
   draft_.scenario.callbacks[at(id)].steps = std::move(inner);
