@@ -86,14 +86,14 @@ def main():
     for step in EXPECTED["steps"]:
         observed = observed_steps.get((step["step"], step["occurrence"]))
         if observed is None:
-            wrong.append(f"{{step['step']}}: no result")
+            wrong.append(f"{{step['path']}}: no result")
             continue
         error = observed.get("error", {{}}).get("category")
         if error not in step["errors"]:
-            wrong.append(f"{{step['step']}}: expected {{step['errors']}}, observed {{error}}")
+            wrong.append(f"{{step['path']}}: expected {{step['errors']}}, observed {{error}}")
         elif error is None and step["values"] not in ("?", observed.get("values", [])):
             values = observed.get("values")
-            wrong.append(f"{{step['step']}}: expected {{step['values']}}, observed {{values}}")
+            wrong.append(f"{{step['path']}}: expected {{step['values']}}, observed {{values}}")
     for line in wrong:
         print(line)
     print("right" if not wrong else f"{{len(wrong)}} wrong")
@@ -128,7 +128,8 @@ Json expected_json(const Scenario& scenario, const Expectation& expectation) {
     for (const auto& value : step.result.values) values.push_back(tensor_or_null(value));
     const bool known = std::find(step.value_known.begin(), step.value_known.end(), false) ==
                        step.value_known.end();
-    steps.push_back({{"step", step_path(scenario, step.result.step)},
+    steps.push_back({{"step", step.result.step},
+                     {"path", step_path(scenario, step.result.step)},
                      {"occurrence", step.result.occurrence},
                      {"errors", std::move(errors)},
                      {"values", known ? std::move(values) : Json("?")}});
