@@ -33,10 +33,9 @@ void check_root(Root& root, std::size_t index) {
   }
 }
 
-std::vector<Root> checked_roots(absl::Span<const Root> roots) {
-  std::vector<Root> checked(roots.begin(), roots.end());
-  for (std::size_t i = 0; i < checked.size(); ++i) check_root(checked[i], i);
-  return checked;
+void add_roots(GraphTask& task, absl::Span<const Root> roots) {
+  task.roots.assign(roots.begin(), roots.end());
+  for (std::size_t i = 0; i < roots.size(); ++i) check_root(task.roots[i], i);
 }
 
 // ---- What is asked for -------------------------------------------------------------------------
@@ -137,15 +136,15 @@ Engine::~Engine() {
 
 void EngineState::backward(absl::Span<const Root> roots, const BackwardOptions& options) {
   OwnedTask task = make_task({options.keep_graph, options.create_graph, options.exit_on_error});
-  const std::vector<Root> checked = checked_roots(roots);
+  add_roots(*task, roots);
   announce(*task, options.announced);
   if (options.inputs) {
     task->is_checkpoint_valid = false;
-    plan_pruned(*task, checked, targets_of_inputs(*task, *options.inputs));
+    plan_pruned(*task, targets_of_inputs(*task, *options.inputs));
   } else {
-    plan_everything(*task, checked);
+    plan_everything(*task);
   }
-  execute(*task, checked);
+  execute(*task);
 }
 
 std::vector<Tensor> EngineState::grad(absl::Span<const Root> roots,
@@ -153,12 +152,12 @@ std::vector<Tensor> EngineState::grad(absl::Span<const Root> roots,
                                       const GradOptions& options) {
   OwnedTask task = make_task({options.keep_graph, options.create_graph, options.exit_on_error});
   task->is_checkpoint_valid = false;
-  const std::vector<Root> checked = checked_roots(roots);
+  add_roots(*task, roots);
   announce(*task, options.announced);
-  plan_pruned(*task, checked, targets_of_captures(*task, captures));
+  plan_pruned(*task, targets_of_captures(*task, captures));
   if (roots.empty() && task->announced.empty()) return std::move(task->results);  // ROOT-5
   if (!may_be_unused(options)) check_reached(*task, captures);
-  std::vector<Tensor> results = execute(*task, checked);
+  std::vector<Tensor> results = execute(*task);
   settle_unused(results, captures, options);
   return results;
 }

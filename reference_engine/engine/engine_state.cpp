@@ -1,7 +1,6 @@
 #include "reference_engine/engine/engine_state.h"
 
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 
 #include "reference_engine/engine/fork_guard.h"
@@ -10,52 +9,6 @@
 
 namespace gradcts::reference {
 namespace {
-
-// ---- Serving a queue ---------------------------------------------------------------------------
-
-// So that an exception of the user's own can be traced back, and still arrives as it is (ERR-1).
-void print_origin(const Node& node) {
-  std::fputs(describe_origin(node).c_str(), stderr);
-}
-
-void run_entry(const ReadyEntry& entry, ThreadStateGuard& state, WorkingThread& thread) {
-  GraphTask& task = *entry.task;
-  if (!task.has_error()) {
-    if (state.current() != &task) state.enter(task);
-    try {
-      run_node(task, *entry.state, thread);
-    } catch (...) {
-      if (task.anomaly.is_enabled) print_origin(*entry.state->node);
-      task.set_error(std::current_exception());
-    }
-    state.settle(task);
-  }
-}
-
-// After an error nothing from outside is waited for.
-void cancel_announced(GraphTask& task) {
-  for (const auto& announced : task.announced) announced->cancel();
-}
-
-// Serves the thread's queue until the pass is finished; without one, until shutdown. Between nodes
-// of a pass of its own the thread stays in the pass; of another one it lets go at once, since the
-// pass may be gone as soon as its node is finished.
-void serve(GraphTask* until) {
-  ThreadContext& context = thread_context();
-  WorkingThread thread{thread_mode(), *context.queue};
-  ThreadStateGuard state;
-  const int least_depth = until ? until->depth : 0;
-  ReadyEntry entry;
-  while (!until || !until->is_finished()) {
-    if (until && until->has_error()) cancel_announced(*until);
-    const ReadyQueue::Next next = thread.queue.pop(least_depth, entry);
-    if (next == ReadyQueue::Next::shutdown) return;
-    if (next == ReadyQueue::Next::woken) continue;
-    run_entry(entry, state, thread);
-    if (entry.task != until) state.leave();
-    entry.task->finish_one();
-  }
-}
 
 void serve_until_shutdown() {
   serve(nullptr);
@@ -140,11 +93,11 @@ OwnedTask EngineState::make_task(const PassOptions& options) {
   return OwnedTask(new GraphTask(options, depth, context.task, context.queue));
 }
 
-std::vector<Tensor> EngineState::execute(GraphTask& task, absl::Span<const Root> roots) {
+std::vector<Tensor> EngineState::execute(GraphTask& task) {
   std::optional<SharedPass> shared;
   if (!task.is_local) shared.emplace(*this, task);
   const CurrentDevicesGuard devices;
-  start(task, roots);
+  start(task);
   run(task);
   return finish(task);
 }
@@ -163,7 +116,7 @@ void EngineState::leave_shared() {
 }
 
 // All that is shared is set before the first push (DEV-7).
-void EngineState::start(GraphTask& task, absl::Span<const Root> roots) {
+void EngineState::start(GraphTask& task) {
   for (auto& [device, queue] : task.device_queues) {
     queue = workers->queue_of(device);
     task.caller_streams.push_back(current_stream(device));
@@ -172,16 +125,11 @@ void EngineState::start(GraphTask& task, absl::Span<const Root> roots) {
     LockGuard lock(task.mutex);
     task.deliveries.resize(task.states.size());
   }
-  for (const Root& root : roots) task.roots.push_back(root.edge.node);
-  for (const auto& announced : task.announced) task.roots.push_back(announced->edge().node);
-  for (std::uint32_t i = 0; i < roots.size(); ++i) {
-    if (roots[i].edge) {
-      deliver_seed(task, roots[i].edge, roots[i].seed, i, *thread_context().queue);
-    }
+  std::uint32_t order = 0;
+  for (Root& root : task.roots) {
+    deliver_seed(task, root.edge, std::move(root.seed), order++, *task.queue);
   }
-  for (std::size_t i = 0; i < task.announced.size(); ++i) {
-    task.announced[i]->attach(task, static_cast<std::uint32_t>(roots.size() + i));
-  }
+  for (const auto& announced : task.announced) announced->attach(task, order++);
 }
 
 void EngineState::run(GraphTask& task) {

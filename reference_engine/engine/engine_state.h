@@ -34,9 +34,9 @@ class EngineState {
   OwnedTask make_task(const PassOptions& options);
 
   // Runs a planned pass on this thread, and takes its results.
-  std::vector<Tensor> execute(GraphTask& task, absl::Span<const Root> roots);
+  std::vector<Tensor> execute(GraphTask& task);
 
-  void start(GraphTask& task, absl::Span<const Root> roots);
+  void start(GraphTask& task);
   void run(GraphTask& task);
   std::vector<Tensor> finish(GraphTask& task);
 

@@ -1,5 +1,6 @@
 #include "reference_engine/engine/graph_task.h"
 
+#include "reference_engine/engine/block_cache.h"
 #include "reference_engine/memory/live_count.h"
 
 namespace gradcts::reference {
@@ -15,6 +16,9 @@ std::uint64_t next_pass_id() {
   // The lower half is what nodes are claimed with, and must not be 0.
   return static_cast<std::uint32_t>(next) == 0 ? next_pass_id() : next;
 }
+
+// As many as nest on a thread by default, and those that its nodes call after one another.
+using Tasks = BlockCache<sizeof(GraphTask), 64>;
 
 }  // namespace
 
@@ -33,6 +37,14 @@ GraphTask::GraphTask(const PassOptions& pass_options, int pass_depth, GraphTask*
 
 GraphTask::~GraphTask() {
   count_live(LiveKind::pass, -1);
+}
+
+void* GraphTask::operator new(std::size_t) {
+  return Tasks::take();
+}
+
+void GraphTask::operator delete(void* memory) {
+  Tasks::give_back(memory);
 }
 
 ReadyQueue& GraphTask::queue_of(const Node& node) const {
@@ -83,7 +95,7 @@ std::shared_ptr<void> GraphTask::pass_local(const void* key,
 }
 
 void GraphTask::check_complete() const {
-  if (pushed_.load(std::memory_order_relaxed) == planned) return;
+  if (states.forgotten() == planned) return;
   for (std::uint32_t i = 0; i < states.size(); ++i) {
     const NodeState& state = states[i];
     if (!state.takes_part() || state.missing == 0) continue;

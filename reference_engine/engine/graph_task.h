@@ -69,6 +69,9 @@ class GraphTask {
   GraphTask(const GraphTask&) = delete;
   GraphTask& operator=(const GraphTask&) = delete;
 
+  static void* operator new(std::size_t bytes);
+  static void operator delete(void* memory);
+
   // ---- Fixed before the first push (DEV-7), so readable by all ---------------------------------
 
   const PassOptions options;
@@ -82,8 +85,9 @@ class GraphTask {
   bool is_checkpoint_valid = true;     // this and all passes around it are plain
   std::vector<Stream> caller_streams;  // current at the call, for each device that takes part
   std::uint32_t planned = 0;           // nodes that take part
-  std::vector<NodePointer> roots;      // keep the graph; freed after `states`, which points into it
 
+  // They keep the graph, and so are freed after `states`, which points into it.
+  absl::InlinedVector<Root, 1> roots;
   std::vector<std::shared_ptr<AnnouncedGradient>> announced;  // waited for, until there is an error
 
   // The queues of the devices that take part.
@@ -128,14 +132,6 @@ class GraphTask {
 
   // ---- Progress ----
 
-  void count_pushed() {
-    if (is_local) {
-      pushed_.store(pushed_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    } else {
-      pushed_.fetch_add(1, std::memory_order_relaxed);
-    }
-  }
-
   // Throws where nodes that take part were never ready (ERR-7). For the owner, at the end.
   void check_complete() const;
 
@@ -175,7 +171,6 @@ class GraphTask {
   void finish_shared(std::int64_t count);
 
   Atomic<std::int64_t> outstanding_{1};
-  CountAtomic<std::uint32_t> pushed_{0};
   Atomic<bool> has_error_{false};
   Atomic<bool> is_given_up_{false};
   mutable Mutex error_mutex_;

@@ -1,7 +1,9 @@
 #include "reference_engine/engine/node_run.h"
 
 #include <algorithm>
+#include <cstdio>
 
+#include "reference_engine/engine/thread_context.h"
 #include "reference_engine/engine/validation.h"
 #include "reference_engine/graph/accumulation.h"
 #include "reference_engine/graph/node_hooks.h"
@@ -10,20 +12,33 @@
 namespace gradcts::reference {
 namespace {
 
+// What running nodes needs of the thread; looked up once, used for each node.
+struct WorkingThread {
+  ThreadMode& mode;
+  ReadyQueue& queue;  // that this thread owns
+};
+
+// Note [Rare work stays out of line]
+// ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+// Most nodes have no hooks, are not captured and fail nothing, and for them this file is a few
+// hundred instructions. What the others need is marked noinline: inlined, it would cost every node
+// its stack frame and the saving of registers.
+
 // ---- Errors ------------------------------------------------------------------------------------
 
-[[noreturn]] void throw_bad_output(const Node& node, std::size_t index, const Mismatch& mismatch) {
+[[noreturn, gnu::noinline]] void throw_bad_output(const Node& node, std::size_t index,
+                                                  const Mismatch& mismatch) {
   throw Error(mismatch.category, "node " + node.name() + " returned an invalid gradient at index " +
                                      std::to_string(index) + ": " + mismatch.message);
 }
 
-[[noreturn]] void throw_bad_hook(const std::string& hook, const Node& node,
-                                 const std::string& what) {
+[[noreturn, gnu::noinline]] void throw_bad_hook(const std::string& hook, const Node& node,
+                                                const std::string& what) {
   throw Error(ErrorCategory::hook_result,
               hook + " of node " + node.name() + " returned an invalid result: " + what);
 }
 
-[[noreturn]] void throw_bad_count(const Node& node, std::size_t count) {
+[[noreturn, gnu::noinline]] void throw_bad_count(const Node& node, std::size_t count) {
   throw Error(ErrorCategory::gradient_count,
               "node " + node.name() + " returned an invalid number of gradients: expected " +
                   std::to_string(node.next_edges().size()) + " but got " + std::to_string(count));
@@ -31,7 +46,7 @@ namespace {
 
 // A delivery that was not counted on: the graph was changed during the pass, or the engine is
 // wrong.
-[[noreturn]] void throw_unexpected(const Node& from, const Node& to) {
+[[noreturn, gnu::noinline]] void throw_unexpected(const Node& from, const Node& to) {
   throw Error(ErrorCategory::incomplete_pass, "node " + from.name() + " delivered to node " +
                                                   to.name() + ", which did not wait for it");
 }
@@ -69,7 +84,7 @@ void keep_gradient(GradientCell& cell, const Tensor& gradient) {
   });
 }
 
-void run_slot_hooks(const Node& node, const NodeHooks& hooks, Gradients& inputs) {
+[[gnu::noinline]] void run_slot_hooks(const Node& node, const NodeHooks& hooks, Gradients& inputs) {
   for (std::uint32_t slot = 0; slot < node.slot_count(); ++slot) {
     const std::shared_ptr<SlotHooks> slot_hooks = hooks.slot(slot);
     if (!slot_hooks) continue;
@@ -78,7 +93,7 @@ void run_slot_hooks(const Node& node, const NodeHooks& hooks, Gradients& inputs)
   }
 }
 
-void run_pre_hooks(const Node& node, const NodeHooks& hooks, Gradients& inputs) {
+[[gnu::noinline]] void run_pre_hooks(const Node& node, const NodeHooks& hooks, Gradients& inputs) {
   hooks.pre.for_each([&](const NodePreHook& hook, std::int64_t number) {
     std::optional<Gradients> result = hook(inputs);
     if (!result) return;
@@ -95,8 +110,8 @@ void run_pre_hooks(const Node& node, const NodeHooks& hooks, Gradients& inputs) 
   });
 }
 
-void run_post_hooks(const Node& node, const NodeHooks& hooks, Gradients& outputs,
-                    const Gradients& inputs) {
+[[gnu::noinline]] void run_post_hooks(const Node& node, const NodeHooks& hooks, Gradients& outputs,
+                                      const Gradients& inputs) {
   hooks.post.for_each([&](const NodePostHook& hook, std::int64_t number) {
     std::optional<Gradients> result = hook(outputs, inputs);
     if (!result) return;
@@ -135,7 +150,8 @@ Tensor run_capture_hooks(const PlannedCapture& capture, const Node& node, Tensor
   return gradient;
 }
 
-void run_captures(GraphTask& task, const NodeState& state, const Gradients& inputs) {
+[[gnu::noinline]] void run_captures(GraphTask& task, const NodeState& state,
+                                    const Gradients& inputs) {
   for (std::uint32_t next = state.capture; next != 0;) {
     const PlannedCapture& capture = task.captures[next - 1];
     next = capture.next;
@@ -151,33 +167,42 @@ void run_captures(GraphTask& task, const NodeState& state, const Gradients& inpu
 
 // ---- Deliveries --------------------------------------------------------------------------------
 
+inline ReadyEntry entry_of(GraphTask& task, NodeState& state) {
+  return {ReadyEntry::make_priority(task.depth, state.node->sequence_number()), &task, &state};
+}
+
 // Puts a node that has all it waits for into the ready queue of its device. `own_queue` is the
 // thread's, if it has one.
-void push_ready(GraphTask& task, NodeState& state, ReadyQueue* own_queue) {
-  const ReadyEntry entry{ReadyEntry::make_priority(task.depth, state.node->sequence_number()),
-                         &task, &state};
+[[gnu::noinline]] void push_ready(GraphTask& task, NodeState& state, ReadyQueue* own_queue) {
   ReadyQueue& queue = task.is_local ? *own_queue : task.queue_of(*state.node);
-  task.count_pushed();
   task.add_outstanding();
   if (&queue == own_queue) {
-    queue.push_own(entry);
-  } else if (!queue.push(entry)) {
+    queue.push_own(entry_of(task, state));
+  } else if (!queue.push(entry_of(task, state))) {
     task.finish_one();
   }
 }
 
-void add_to_slot(NodeState& state, std::uint32_t slot, Tensor&& gradient) {
-  if (!gradient.defined()) return;
-  if (state.inputs.empty()) {
-    if (state.node->slot_count() == 1) return state.inputs.push_back(std::move(gradient));
-    state.inputs.resize(state.node->slot_count());
-  }
-  Tensor& sum = state.inputs[slot];
+[[gnu::noinline]] void fill_up(const Node& node, Gradients& inputs) {
+  inputs.resize(node.slot_count());
+}
+
+[[gnu::noinline]] void add_to_sum(Tensor& sum, Tensor&& gradient) {
   sum = sum.defined() ? accumulate(std::move(sum), std::move(gradient)) : std::move(gradient);
 }
 
+inline void add_to_slot(NodeState& state, std::uint32_t slot, Tensor&& gradient) {
+  if (!gradient.defined()) return;
+  if (state.inputs.empty()) {
+    if (state.node->slot_count() == 1) [[likely]]
+      return state.inputs.push_back(std::move(gradient));
+    fill_up(*state.node, state.inputs);
+  }
+  add_to_sum(state.inputs[slot], std::move(gradient));
+}
+
 // The state of the edge's node, if it waits for deliveries; null if it takes no part.
-NodeState* receiver(const GraphTask& task, const Node& from, const Edge& edge) {
+inline NodeState* receiver(const GraphTask& task, const Node& from, const Edge& edge) {
   NodeState* next = task.states.find(*edge.node);
   if (next && next->takes_part()) {
     if (next->missing == 0) throw_unexpected(from, *edge.node);
@@ -187,14 +212,17 @@ NodeState* receiver(const GraphTask& task, const Node& from, const Edge& edge) {
   return nullptr;
 }
 
-void deliver_local(GraphTask& task, const Node& node, Gradients& outputs, ReadyQueue& queue) {
-  const Edges& edges = node.next_edges();
-  for (std::size_t i = 0; i < edges.size(); ++i) {
-    if (!edges[i]) continue;
-    NodeState* next = receiver(task, node, edges[i]);
+inline void deliver_local(GraphTask& task, const Node& node, Gradients& outputs,
+                          ReadyQueue& queue) {
+  Tensor* output = outputs.data();
+  for (const Edge& edge : node.next_edges()) {
+    Tensor& gradient = *output++;
+    NodeState* next = edge ? receiver(task, node, edge) : nullptr;
     if (!next) continue;
-    add_to_slot(*next, edges[i].slot, std::move(outputs[i]));
-    if (--next->missing == 0) push_ready(task, *next, &queue);
+    add_to_slot(*next, edge.slot, std::move(gradient));
+    if (--next->missing != 0) continue;
+    task.add_outstanding();
+    queue.push_own(entry_of(task, *next));
   }
 }
 
@@ -242,16 +270,14 @@ Gradients add_up(const Node& node, std::vector<Delivery> deliveries) {
     const Stream reader = node.slot(delivery.slot).stream;
     wait_event(reader, delivery.written);
     register_use(delivery.gradient, reader);
-    Tensor& sum = sums[delivery.slot];
-    sum = sum.defined() ? accumulate(std::move(sum), std::move(delivery.gradient))
-                        : std::move(delivery.gradient);
+    add_to_sum(sums[delivery.slot], std::move(delivery.gradient));
   }
   return sums;
 }
 
 // ---- One node ----------------------------------------------------------------------------------
 
-void materialise_inputs(const Node& node, Gradients& inputs) {
+[[gnu::noinline]] void materialise_inputs(const Node& node, Gradients& inputs) {
   for (std::uint32_t slot = 0; slot < inputs.size(); ++slot) {
     const InputMetadata& metadata = node.slot(slot);
     if (!inputs[slot].defined()) {
@@ -260,20 +286,26 @@ void materialise_inputs(const Node& node, Gradients& inputs) {
   }
 }
 
-void validate_outputs(const Node& node, Gradients& outputs) {
+[[gnu::noinline]] void make_output_fit(const Node& node, const Edge& edge, Tensor& output,
+                                       std::size_t index) {
+  auto mismatch = fit(edge.node->slot(edge.slot), output, node.strict_validation());
+  if (mismatch) throw_bad_output(node, index, *mismatch);
+}
+
+inline void validate_outputs(const Node& node, Gradients& outputs) {
   const Edges& edges = node.next_edges();
   if (outputs.size() != edges.size()) throw_bad_count(node, outputs.size());
-  for (std::size_t i = 0; i < edges.size(); ++i) {
-    if (!edges[i]) continue;
-    const InputMetadata& expected = edges[i].node->slot(edges[i].slot);
-    if (auto mismatch = fit(expected, outputs[i], node.strict_validation())) {
-      throw_bad_output(node, i, *mismatch);
+  Tensor* output = outputs.data();
+  for (const Edge& edge : edges) {
+    if (edge && !fits(edge.node->slot(edge.slot), *output)) {
+      make_output_fit(node, edge, *output, static_cast<std::size_t>(output - outputs.data()));
     }
+    ++output;
   }
 }
 
 // (ANOM-1)
-void check_nan(const Node& node, const Gradients& outputs) {
+[[gnu::noinline]] void check_nan(const Node& node, const Gradients& outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].defined() || !kernels::has_nan(outputs[i])) continue;
     throw Error(ErrorCategory::nan_gradient, "node " + node.name() +
@@ -282,23 +314,13 @@ void check_nan(const Node& node, const Gradients& outputs) {
   }
 }
 
-// A post hook that is added while the node runs finds no inputs: nobody kept them (HOOK-5).
-void apply_with_hooks(Node& node, Gradients& inputs, Gradients& outputs) {
+// Tells what the post hooks will be shown as the node's inputs. One that is added while the node
+// runs finds nothing: nobody kept it (HOOK-5).
+[[gnu::noinline]] void prepare_with_hooks(const Node& node, Gradients& inputs,
+                                          Gradients& kept_inputs) {
   run_pre_hooks(node, *node.hooks(), inputs);
   if (node.materialise()) materialise_inputs(node, inputs);
-  Gradients kept_inputs;
   if (!node.hooks()->post.empty()) kept_inputs = inputs;
-  outputs = node.apply(std::move(inputs));
-  validate_outputs(node, outputs);
-  run_post_hooks(node, *node.hooks(), outputs, kept_inputs);
-}
-
-void apply(Node& node, Gradients& inputs, Gradients& outputs) {
-  if (node.hooks()) return apply_with_hooks(node, inputs, outputs);
-  if (node.materialise()) materialise_inputs(node, inputs);
-  outputs = node.apply(std::move(inputs));
-  validate_outputs(node, outputs);
-  if (node.hooks()) run_post_hooks(node, *node.hooks(), outputs, {});
 }
 
 bool any_defined(const Gradients& gradients) {
@@ -306,28 +328,53 @@ bool any_defined(const Gradients& gradients) {
                      [](const Tensor& gradient) { return gradient.defined(); });
 }
 
-// The node with everything but the deliveries. False where it is only captured.
-bool evaluate(GraphTask& task, NodeState& state, Gradients& inputs, Gradients& outputs) {
-  Node& node = *state.node;
-  if (inputs.size() != node.slot_count()) inputs.resize(node.slot_count());
+// What comes before the node itself, also where it is only captured.
+inline void receive(GraphTask& task, const NodeState& state, Gradients& inputs) {
+  const Node& node = *state.node;
+  if (inputs.size() != node.slot_count()) fill_up(node, inputs);
   if (node.hooks()) run_slot_hooks(node, *node.hooks(), inputs);
   if (state.capture != 0) run_captures(task, state, inputs);
-  if (!state.needed) return false;
-  const bool writes_leaf = !task.is_local && node.next_edges().empty() && any_defined(inputs);
-  apply(node, inputs, outputs);
-  if (writes_leaf) note_written(task, node.stream());
-  if (!task.options.keep_graph) node.release_saved();
-  if (task.anomaly.checks_nan) check_nan(node, outputs);
-  return true;
 }
 
-void run_local(GraphTask& task, NodeState& state, WorkingThread& thread) {
-  Gradients inputs = state.take_inputs();
-  Gradients outputs;
-  task.states.forget(state);
-  if (evaluate(task, state, inputs, outputs)) {
-    deliver_local(task, *state.node, outputs, thread.queue);
+// The node itself; what it returns is ready to be delivered.
+inline Gradients evaluate(const GraphTask& task, Node& node, Gradients& inputs) {
+  Gradients kept_inputs;
+  if (node.hooks()) {
+    prepare_with_hooks(node, inputs, kept_inputs);
+  } else if (node.materialise()) {
+    materialise_inputs(node, inputs);
   }
+  Gradients outputs = node.apply(std::move(inputs));
+  validate_outputs(node, outputs);
+  if (node.hooks()) run_post_hooks(node, *node.hooks(), outputs, kept_inputs);
+  if (!task.options.keep_graph) node.release_saved();
+  if (task.anomaly.checks_nan) check_nan(node, outputs);
+  return outputs;
+}
+
+// Once the state is forgotten nothing arrives at it any more, and nobody empties it later.
+class TakenInputs {
+ public:
+  TakenInputs(GraphTask& task, NodeState& state) : inputs_(state.inputs) {
+    task.states.forget(state);
+  }
+  ~TakenInputs() { inputs_.clear(); }
+  TakenInputs(const TakenInputs&) = delete;
+  TakenInputs& operator=(const TakenInputs&) = delete;
+
+  Gradients& operator*() const { return inputs_; }
+
+ private:
+  Gradients& inputs_;
+};
+
+inline void run_local(GraphTask& task, NodeState& state, WorkingThread& thread) {
+  const TakenInputs inputs(task, state);
+  receive(task, state, *inputs);
+  if (!state.needed) return;
+  Node& node = *state.node;
+  Gradients outputs = evaluate(task, node, *inputs);
+  deliver_local(task, node, outputs, thread.queue);
 }
 
 // Streams of the node's slots are current while it runs, each on its device (STREAM-1).
@@ -352,7 +399,7 @@ class NodeStreams {
   absl::InlinedVector<Stream, 2> previous_;
 };
 
-void run_shared(GraphTask& task, NodeState& state, WorkingThread& thread) {
+[[gnu::noinline]] void run_shared(GraphTask& task, NodeState& state, WorkingThread& thread) {
   std::uint32_t index;
   std::vector<Delivery> deliveries;
   {
@@ -363,20 +410,67 @@ void run_shared(GraphTask& task, NodeState& state, WorkingThread& thread) {
   }
   const NodeStreams streams(*state.node);
   Gradients inputs = add_up(*state.node, std::move(deliveries));
-  Gradients outputs;
-  if (evaluate(task, state, inputs, outputs) && !task.has_error()) {
-    deliver_shared(task, *state.node, index, outputs, thread.queue);
+  receive(task, state, inputs);
+  if (!state.needed) return;
+  Node& node = *state.node;
+  const bool writes_leaf = node.next_edges().empty() && any_defined(inputs);
+  Gradients outputs = evaluate(task, node, inputs);
+  if (writes_leaf) note_written(task, node.stream());
+  if (!task.has_error()) deliver_shared(task, node, index, outputs, thread.queue);
+}
+
+inline void run_node(GraphTask& task, NodeState& state, WorkingThread& thread) {
+  thread.mode.running.node = state.node;
+  if (task.is_local) [[likely]] {
+    run_local(task, state, thread);
+  } else {
+    run_shared(task, state, thread);
   }
+}
+
+// ---- Serving a queue ---------------------------------------------------------------------------
+
+// For the handler of an exception. An exception of the user's own can be traced back, and still
+// arrives as it is (ERR-1).
+[[gnu::noinline]] void take_error(GraphTask& task, const Node& node) {
+  if (task.anomaly.is_enabled) std::fputs(describe_origin(node).c_str(), stderr);
+  task.set_error(std::current_exception());
+}
+
+inline void run_entry(const ReadyEntry& entry, ThreadStateGuard& state, WorkingThread& thread) {
+  GraphTask& task = *entry.task;
+  if (!task.has_error()) {
+    if (state.current() != &task) state.enter(task);
+    try {
+      run_node(task, *entry.state, thread);
+    } catch (...) {
+      take_error(task, *entry.state->node);
+    }
+    state.settle(task);
+  }
+}
+
+// After an error nothing from outside is waited for.
+[[gnu::noinline]] void cancel_announced(GraphTask& task) {
+  for (const auto& announced : task.announced) announced->cancel();
 }
 
 }  // namespace
 
-void run_node(GraphTask& task, NodeState& state, WorkingThread& thread) {
-  thread.mode.running.node = state.node;
-  if (task.is_local) {
-    run_local(task, state, thread);
-  } else {
-    run_shared(task, state, thread);
+void serve(GraphTask* until) {
+  ThreadContext& context = thread_context();
+  WorkingThread thread{thread_mode(), *context.queue};
+  ThreadStateGuard state;
+  const int least_depth = until ? until->depth : 0;
+  ReadyEntry entry{};
+  while (!until || !until->is_finished()) {
+    if (until && until->has_error()) cancel_announced(*until);
+    const ReadyQueue::Next next = thread.queue.pop(least_depth, entry);
+    if (next == ReadyQueue::Next::shutdown) return;
+    if (next == ReadyQueue::Next::woken) continue;
+    run_entry(entry, state, thread);
+    if (entry.task != until) state.leave();
+    entry.task->finish_one();
   }
 }
 

@@ -1,20 +1,15 @@
-// Running one node of a pass: from what arrived at it to what it delivers.
+// Running the nodes of passes: from what arrived at a node to what it delivers.
 #pragma once
 
 #include "reference_engine/engine/graph_task.h"
-#include "reference_engine/graph/thread_mode.h"
 
 namespace gradcts::reference {
 
-// What running nodes needs of the thread; looked up once, used for each node.
-struct WorkingThread {
-  ThreadMode& mode;
-  ReadyQueue& queue;  // that this thread owns
-};
-
-// Runs the node with its hooks and captures, and delivers its results; throws what goes wrong. The
-// thread has entered the pass (thread_context.h).
-void run_node(GraphTask& task, NodeState& state, WorkingThread& thread);
+// Serves the thread's queue until the pass is finished; without one, until shutdown. Between nodes
+// of a pass of its own the thread stays in the pass; of another one it lets go at once, since the
+// pass may be gone as soon as its node is finished. Whatever a node throws becomes the error of its
+// pass.
+void serve(GraphTask* until);
 
 // Delivers the seed of a root. `order` is the root's place among the roots; `own_queue` is the
 // thread's.

@@ -25,8 +25,8 @@ inline void take_part(GraphTask& task, const NodeState& state) {
 
 // Announced gradients are roots whose seeds come later.
 template <typename Visit>
-void for_each_root(const GraphTask& task, absl::Span<const Root> roots, Visit&& visit) {
-  for (const Root& root : roots) visit(*root.edge.node);
+void for_each_root(const GraphTask& task, Visit&& visit) {
+  for (const Root& root : task.roots) visit(*root.edge.node);
   for (const auto& announced : task.announced) visit(*announced->edge().node);
 }
 
@@ -109,30 +109,26 @@ class Pruning {
 
 }  // namespace
 
-void plan_everything(GraphTask& task, absl::Span<const Root> roots) {
-  std::vector<std::uint32_t> to_visit;
-  const auto reach = [&](Node& node) -> NodeState& {
-    const auto added = task.states.add(node);
-    if (added.is_new) to_visit.push_back(added.index);
-    return task.states[added.index];
-  };
-  for_each_root(task, roots, [&](Node& root) { ++reach(root).missing; });
-  while (!to_visit.empty()) {
-    NodeState& state = task.states[to_visit.back()];
-    to_visit.pop_back();
+// The table is the list of what is to be visited as well.
+void plan_everything(GraphTask& task) {
+  NodeStates& states = task.states;
+  const auto count_delivery = [&](Node& node) { ++states.add(node).state.missing; };
+  for_each_root(task, count_delivery);
+  for (std::uint32_t i = 0; i < states.size(); ++i) {
+    NodeState& state = states[i];
     state.needed = true;
     take_part(task, state);
     for (const Edge& edge : state.node->next_edges()) {
-      if (edge) ++reach(*edge.node).missing;
+      if (edge) count_delivery(*edge.node);
     }
   }
 }
 
-void plan_pruned(GraphTask& task, absl::Span<const Root> roots, absl::Span<const Target> targets) {
+void plan_pruned(GraphTask& task, absl::Span<const Target> targets) {
   task.is_pruned = true;
   Pruning pruning(task, targets);
-  for_each_root(task, roots, [&](Node& root) { pruning.visit(root); });
-  for_each_root(task, roots, [&](Node& root) {
+  for_each_root(task, [&](Node& root) { pruning.visit(root); });
+  for_each_root(task, [&](Node& root) {
     NodeState* state = task.states.find(root);
     if (state && state->takes_part()) ++state->missing;
   });

@@ -1,4 +1,4 @@
-// Planning a pass: which nodes take part, and how many deliveries each waits for.
+// Planning a pass, from its roots: which nodes take part, and how many deliveries each waits for.
 //
 // Seeds are deliveries like others. So no extra node is needed to join several roots, and a root
 // that another root feeds waits for both (ROOT-1, ROOT-2).
@@ -10,7 +10,7 @@
 namespace gradcts::reference {
 
 // All that the roots reach takes part (TOPO-1, TOPO-2, TOPO-4).
-void plan_everything(GraphTask& task, absl::Span<const Root> roots);
+void plan_everything(GraphTask& task);
 
 // Something that was asked for: a capture, or a node that has to run, or both.
 struct Target {
@@ -22,6 +22,6 @@ struct Target {
 // Only what leads from the roots to a target takes part; what lies below all targets is not even
 // looked at (PRUNE-2, PRUNE-7, TOPO-7). Targets of one node are merged. Targets that the roots do
 // not reach are left without a state.
-void plan_pruned(GraphTask& task, absl::Span<const Root> roots, absl::Span<const Target> targets);
+void plan_pruned(GraphTask& task, absl::Span<const Target> targets);
 
 }  // namespace gradcts::reference

@@ -43,16 +43,11 @@ class ReadyEntries {
   bool empty() const { return !has_single_ && in_runs_ == 0; }
 
   void push(const ReadyEntry& entry) {
-    if (empty()) {
-      single_ = entry;
-      has_single_ = true;
-      return;
-    }
-    if (has_single_) {
-      has_single_ = false;
-      push_to_runs(single_);
-    }
-    push_to_runs(entry);
+    if (!empty()) return push_to_others(entry.priority, entry.task, entry.state);
+    single_.priority = entry.priority;
+    single_.task = entry.task;
+    single_.state = entry.state;
+    has_single_ = true;
   }
 
   // Not empty.
@@ -85,6 +80,15 @@ class ReadyEntries {
  private:
   static bool is_worse(const ReadyEntry& a, const ReadyEntry& b) { return a.priority < b.priority; }
 
+  // Takes values, so that the caller need not put an entry together in memory.
+  [[gnu::noinline]] void push_to_others(std::uint64_t priority, GraphTask* task, NodeState* state) {
+    if (has_single_) {
+      has_single_ = false;
+      push_to_runs(single_);
+    }
+    push_to_runs({priority, task, state});
+  }
+
   void push_to_runs(const ReadyEntry& entry) {
     ++in_runs_;
     if (falling_.empty() || entry.priority <= falling_.back().priority) {
@@ -104,7 +108,7 @@ class ReadyEntries {
     return *best;
   }
 
-  ReadyEntry take_from_runs() {
+  [[gnu::noinline]] ReadyEntry take_from_runs() {
     --in_runs_;
     const ReadyEntry* best = &best_of_runs();
     const ReadyEntry taken = *best;

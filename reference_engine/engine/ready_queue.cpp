@@ -4,16 +4,10 @@
 
 namespace gradcts::reference {
 
-ReadyQueue::Next ReadyQueue::pop(int least_depth, ReadyEntry& entry) {
-  const bool had_mail = has_mail_.load(std::memory_order_acquire);
-  if (had_mail) empty_inbox();
+ReadyQueue::Next ReadyQueue::pop_no_entry(bool had_mail) {
   if (shutdown_seen_) {
     shutdown_seen_ = false;
     return Next::shutdown;
-  }
-  if (!entries_.empty() && entries_.best_depth() >= least_depth) {
-    entry = entries_.take_best();
-    return Next::entry;
   }
   // The mail may have been a mere wake-up: what it is about is to be looked at before any wait.
   if (!had_mail) wait();

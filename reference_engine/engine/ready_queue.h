@@ -40,7 +40,15 @@ class ReadyQueue {
 
   // The next entry of at least this depth; waits for one. May return `woken` at any time, for the
   // owner to look whether what it waits for is there. `shutdown` comes before everything, once.
-  Next pop(int least_depth, ReadyEntry& entry);
+  Next pop(int least_depth, ReadyEntry& entry) {
+    const bool had_mail = has_mail_.load(std::memory_order_acquire);
+    if (had_mail) empty_inbox();
+    if (!shutdown_seen_ && !entries_.empty() && entries_.best_depth() >= least_depth) {
+      entry = entries_.take_best();
+      return Next::entry;
+    }
+    return pop_no_entry(had_mail);
+  }
 
   // Takes out what was queued for a pass that is given up; returns the number of entries.
   std::size_t remove(const GraphTask& task);
@@ -54,6 +62,7 @@ class ReadyQueue {
 
  private:
   void empty_inbox() GRADCTS_EXCLUDES(mutex_);
+  Next pop_no_entry(bool had_mail) GRADCTS_EXCLUDES(mutex_);
   void wait() GRADCTS_EXCLUDES(mutex_);
 
   ReadyEntries entries_;  // the owner's

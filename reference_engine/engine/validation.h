@@ -22,21 +22,26 @@ std::optional<Mismatch> make_fit(const InputMetadata& expected, Tensor& gradient
 inline bool is_same_shape(const Shape& a, const Shape& b) {
   const std::size_t dims = a.size();
   if (b.size() != dims) return false;
+  const std::int64_t* of_a = a.data();
+  const std::int64_t* of_b = b.data();
   for (std::size_t i = 0; i < dims; ++i) {
-    if (a[i] != b[i]) return false;
+    if (of_a[i] != of_b[i]) return false;
   }
   return true;
 }
 
+// Is it of the kind that is expected? An undefined gradient is of every kind.
+inline bool fits(const InputMetadata& expected, const Tensor& gradient) {
+  return !gradient.defined() ||
+         (gradient.type() == expected.type && gradient.device() == expected.device() &&
+          is_same_shape(gradient.shape(), expected.shape));
+}
+
 // Makes the gradient fit: sums what was broadcast, casts to the recorded type, moves a
 // 0-dimensional tensor to the recorded device. Tells what is wrong where that is not possible or,
-// if strict, not needed to be the same. An undefined gradient fits everywhere.
+// if strict, not needed to be the same.
 inline std::optional<Mismatch> fit(const InputMetadata& expected, Tensor& gradient, bool strict) {
-  if (!gradient.defined()) return std::nullopt;
-  if (gradient.type() == expected.type && gradient.device() == expected.device() &&
-      is_same_shape(gradient.shape(), expected.shape)) {
-    return std::nullopt;
-  }
+  if (fits(expected, gradient)) return std::nullopt;
   return detail::make_fit(expected, gradient, strict);
 }
 

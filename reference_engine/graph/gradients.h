@@ -1,8 +1,9 @@
 // The gradients that flow into or out of a node, one a slot or edge; undefined ones are "none".
 //
 // A small vector, with room for two inside. It is moved several times for each node that runs, and
-// so is written to be moved as three words: a Tensor is one pointer, and moving it is copying that
-// and forgetting the source.
+// so is written to be moved as two or three words: a Tensor is one pointer, and moving it is
+// copying that and forgetting the source. Size and capacity are one word, because a processor that
+// has just written half of a word is slow to read the whole.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +41,7 @@ class Gradients {
     for (; first != last; ++first) push_back(*first);
   }
   Gradients(const Gradients& other) : Gradients(other.begin(), other.end()) {}
-  Gradients(Gradients&& other) noexcept { take(other); }
+  Gradients(Gradients&& other) noexcept { take(other); }  // leaves the other one empty
   ~Gradients() { free(); }
 
   Gradients& operator=(const Gradients& other) {
@@ -54,73 +55,79 @@ class Gradients {
     return *this;
   }
 
-  std::size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return static_cast<std::uint32_t>(counts_); }
+  bool empty() const { return size() == 0; }
   Tensor* data() { return is_inside() ? inside() : outside_; }
   const Tensor* data() const { return is_inside() ? inside() : outside_; }
   iterator begin() { return data(); }
-  iterator end() { return data() + size_; }
+  iterator end() { return data() + size(); }
   const_iterator begin() const { return data(); }
-  const_iterator end() const { return data() + size_; }
+  const_iterator end() const { return data() + size(); }
   Tensor& operator[](std::size_t index) { return data()[index]; }
   const Tensor& operator[](std::size_t index) const { return data()[index]; }
-  Tensor& back() { return data()[size_ - 1]; }
-  const Tensor& back() const { return data()[size_ - 1]; }
+  Tensor& back() { return data()[size() - 1]; }
+  const Tensor& back() const { return data()[size() - 1]; }
 
   void push_back(Tensor gradient) {
-    if (size_ == capacity_) reserve(2 * std::size_t{capacity_});
-    new (data() + size_) Tensor(std::move(gradient));
-    ++size_;
+    if (size() == capacity()) reserve(2 * capacity());
+    new (data() + size()) Tensor(std::move(gradient));
+    ++counts_;
   }
 
   // New ones are undefined.
   void resize(std::size_t count) {
     reserve(count);
     Tensor* gradients = data();
-    for (std::size_t i = size_; i < count; ++i) new (gradients + i) Tensor();
-    std::destroy(gradients + std::min<std::size_t>(count, size_), gradients + size_);
-    size_ = static_cast<std::uint32_t>(count);
+    for (std::size_t i = size(); i < count; ++i) new (gradients + i) Tensor();
+    std::destroy(gradients + std::min(count, size()), gradients + size());
+    set_counts(count, capacity());
   }
 
-  void clear() { resize(0); }
+  void clear() { free(); }
 
   void reserve(std::size_t count) {
-    if (count > capacity_) grow(count);
+    if (count > capacity()) grow(count);
   }
 
  private:
-  static constexpr std::uint32_t room_inside = 2;
+  static constexpr std::size_t room_inside = 2;
+  static constexpr std::uint64_t none_inside = std::uint64_t{room_inside} << 32;
 
-  bool is_inside() const { return capacity_ == room_inside; }
+  std::size_t capacity() const { return counts_ >> 32; }
+  void set_counts(std::size_t size, std::size_t capacity) {
+    counts_ = std::uint64_t{capacity} << 32 | size;
+  }
+
+  bool is_inside() const { return capacity() == room_inside; }
   Tensor* inside() { return reinterpret_cast<Tensor*>(inside_); }
   const Tensor* inside() const { return reinterpret_cast<const Tensor*>(inside_); }
 
   void grow(std::size_t count) {
     auto* memory = static_cast<Tensor*>(::operator new(count * sizeof(Tensor)));
     std::uninitialized_move(begin(), end(), memory);
-    const std::uint32_t size = size_;
+    const std::size_t had = size();
     free();
     outside_ = memory;
-    size_ = size;
-    capacity_ = static_cast<std::uint32_t>(count);
+    set_counts(had, count);
   }
 
   void take(Gradients& other) noexcept {
-    size_ = std::exchange(other.size_, 0);
-    capacity_ = std::exchange(other.capacity_, room_inside);
-    std::memcpy(static_cast<void*>(inside_), other.inside_, sizeof(inside_));
+    counts_ = std::exchange(other.counts_, none_inside);
+    std::memcpy(static_cast<void*>(inside_), other.inside_, sizeof(Tensor));
+    if (size() > 1) {
+      std::memcpy(static_cast<void*>(inside() + 1), other.inside() + 1, sizeof(Tensor));
+    }
   }
 
   void free() noexcept {
-    if (size_ == 0 && is_inside()) return;
+    if (counts_ == none_inside) return;
     std::destroy(begin(), end());
     if (!is_inside()) ::operator delete(outside_);
-    size_ = 0;
-    capacity_ = room_inside;
+    counts_ = none_inside;
   }
 
-  std::uint32_t size_ = 0;
-  std::uint32_t capacity_ = room_inside;  // more than that: outside
+  std::uint64_t counts_ =
+      none_inside;  // capacity above, size below; more than room_inside: outside
   union {
     Tensor* outside_;
     alignas(Tensor) unsigned char inside_[room_inside * sizeof(Tensor)];

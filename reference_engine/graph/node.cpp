@@ -37,6 +37,7 @@ void Node::set_next_edges(Edges edges) {
 
 std::uint32_t Node::add_slot(InputMetadata metadata) {
   slots_.push_back(std::move(metadata));
+  runs_on_cpu_ = slots_[0].device().is_cpu();
   return slot_count() - 1;
 }
 
