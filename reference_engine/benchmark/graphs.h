@@ -40,8 +40,9 @@ std::unique_ptr<Graph> make_floor_graph(const GraphShape& shape);
 // Null where libtorch was not there when this was built.
 std::unique_ptr<Graph> make_libtorch_graph(const GraphShape& shape);
 
-// Runs `depth` passes, each started by a node of the one around it.
-void run_nested_reference(int depth);
-bool run_nested_libtorch(int depth);  // false where there is no libtorch
+// A node whose pass is the outermost of `depth` passes, each started by the node of the one around
+// it. Only backward() does anything.
+std::unique_ptr<Graph> make_nested_reference(int depth);
+std::unique_ptr<Graph> make_nested_libtorch(int depth);  // null where there is no libtorch
 
 }  // namespace gradcts::reference::benchmark

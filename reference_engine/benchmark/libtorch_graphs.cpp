@@ -57,16 +57,38 @@ class LibtorchGraph : public Graph {
   torch::Tensor seed_;
 };
 
+void run_pass(const std::shared_ptr<Node>& node, const torch::Tensor& seed) {
+  Engine::get_default_engine().execute({Edge(node, 0)}, {seed}, true, false, true);
+}
+
 class Nest : public Node {
  public:
-  explicit Nest(int depth) : depth_(depth) { add_input_metadata(torch::ones({1})); }
+  Nest(std::shared_ptr<Node> inner, torch::Tensor seed)
+      : inner_(std::move(inner)), seed_(std::move(seed)) {
+    add_input_metadata(seed_);
+  }
   variable_list apply(variable_list&&) override {
-    if (depth_ > 0) run_nested_libtorch(depth_ - 1);
+    if (inner_) run_pass(inner_, seed_);
     return {};
   }
 
  private:
-  const int depth_;
+  const std::shared_ptr<Node> inner_;
+  const torch::Tensor seed_;
+};
+
+class NestedLibtorch : public Graph {
+ public:
+  explicit NestedLibtorch(int depth) : seed_(torch::ones({1})) {
+    for (int i = 0; i < depth; ++i) outermost_ = std::make_shared<Nest>(outermost_, seed_);
+  }
+  void backward() override { run_pass(outermost_, seed_); }
+  void grad(std::size_t) override {}
+  void add_hook(std::size_t) override {}
+
+ private:
+  const torch::Tensor seed_;
+  std::shared_ptr<Node> outermost_;
 };
 
 }  // namespace
@@ -75,10 +97,8 @@ std::unique_ptr<Graph> make_libtorch_graph(const GraphShape& shape) {
   return std::make_unique<LibtorchGraph>(shape);
 }
 
-bool run_nested_libtorch(int depth) {
-  Engine::get_default_engine().execute({Edge(std::make_shared<Nest>(depth), 0)}, {torch::ones({1})},
-                                       true, false, true);
-  return true;
+std::unique_ptr<Graph> make_nested_libtorch(int depth) {
+  return std::make_unique<NestedLibtorch>(depth);
 }
 
 }  // namespace gradcts::reference::benchmark

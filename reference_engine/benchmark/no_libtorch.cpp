@@ -7,8 +7,8 @@ std::unique_ptr<Graph> make_libtorch_graph(const GraphShape&) {
   return nullptr;
 }
 
-bool run_nested_libtorch(int) {
-  return false;
+std::unique_ptr<Graph> make_nested_libtorch(int) {
+  return nullptr;
 }
 
 }  // namespace gradcts::reference::benchmark

@@ -130,15 +130,34 @@ class FloorGraph : public Graph {
 
 class Nest : public Node {
  public:
-  explicit Nest(int depth) : depth_(depth) { add_slot(metadata()); }
+  explicit Nest(const Root* inner) : inner_(inner) { add_slot(metadata()); }
   Gradients apply(Gradients&&) override {
-    if (depth_ > 0) run_nested_reference(depth_ - 1);
+    if (inner_) Engine::default_engine().backward({inner_, 1}, {.keep_graph = true});
     return {};
   }
   std::string name() const override { return "Nest"; }
 
  private:
-  const int depth_;
+  const Root* const inner_;
+};
+
+class NestedReference : public Graph {
+ public:
+  explicit NestedReference(int depth) : roots_(static_cast<std::size_t>(depth)) {
+    const Root* inner = nullptr;
+    for (Root& root : roots_) {
+      root = root_at(make_node<Nest>(inner));
+      inner = &root;
+    }
+  }
+  void backward() override {
+    Engine::default_engine().backward({&roots_.back(), 1}, {.keep_graph = true});
+  }
+  void grad(std::size_t) override {}
+  void add_hook(std::size_t) override {}
+
+ private:
+  std::vector<Root> roots_;  // the innermost first
 };
 
 }  // namespace
@@ -151,9 +170,8 @@ std::unique_ptr<Graph> make_floor_graph(const GraphShape& shape) {
   return std::make_unique<FloorGraph>(shape);
 }
 
-void run_nested_reference(int depth) {
-  const Root root = root_at(make_node<Nest>(depth));
-  Engine::default_engine().backward({&root, 1});
+std::unique_ptr<Graph> make_nested_reference(int depth) {
+  return std::make_unique<NestedReference>(depth);
 }
 
 }  // namespace gradcts::reference::benchmark
