@@ -59,7 +59,9 @@ Seed PassMaker::seed_of(const Known& root) {
   if (plan_.undefined_seeds && choices_.one_in(4)) return seed;
   if (choices_.one_in(8) && !place_.in_script) {
     const ValueId from = pick(draft_, choices_, [&](ValueId value) {
-      return is_visible(of(value), place_) && of(value).shape == root.shape &&
+      const bool result = draft_.scenario.values[at(value)].origin == Value::Origin::pass_result;
+      const bool defined = !result || plan_.undefined_seeds;
+      return defined && is_visible(of(value), place_) && of(value).shape == root.shape &&
              of(value).type == root.type && of(value).device == root.device &&
              of(value).range <= 16;
     });
@@ -102,7 +104,7 @@ void PassMaker::choose_inputs(PassStep& pass, ItemSet reach) {
     inputs.push_back(value);
     if (place_.in_script) use_in_script(draft_, value);
   }
-  if (inputs.empty() && (grad || !plan_.errors)) {
+  if (inputs.empty()) {
     pass.kind = PassStep::Kind::backward;
     return;
   }
@@ -110,14 +112,18 @@ void PassMaker::choose_inputs(PassStep& pass, ItemSet reach) {
 }
 
 void PassMaker::choose_flags(PassStep& pass) {
-  const bool shared = plan_.threads > 0;
+  // What several queues or threads go through at a time is kept: who releases it first is free.
+  const bool shared = plan_.threads > 0 || (plan_.sim && plan_.nested);
   pass.keep_graph = shared || !choices_.one_in(place_.in_script ? 8 : 4);
   pass.create_graph = plan_.create && choices_.one_in(3);
   if (pass.kind != PassStep::Kind::grad) return;
   pass.allow_unused = choices_.one_in(3);
   pass.materialise = choices_.one_in(4);
   // Whether an input that nothing is asked for is an error, ROOT-5 and PRUNE-4 see differently.
-  if (pass.roots.empty()) pass.allow_unused = true;
+  if (pass.roots.empty()) {
+    pass.allow_unused = true;
+    pass.materialise = false;
+  }
 }
 
 void PassMaker::add_capture_hooks(PassStep& pass) {
