@@ -22,6 +22,8 @@ std::string_view to_string(ErrorCategory category) {
       return "not_differentiable";
     case ErrorCategory::outside_pass:
       return "outside_pass";
+    case ErrorCategory::in_place:
+      return "in_place";
     case ErrorCategory::invalid_argument:
       return "invalid_argument";
     case ErrorCategory::hook_result:

@@ -20,12 +20,13 @@ enum class ErrorCategory {
   saved_tensor_modified,  // a saved tensor was changed in place since (KEEP-3)
   not_differentiable,     // asked for a gradient of, or through, what has none (GRAPH2-3)
   outside_pass,           // something that only means something inside a pass (CB-3, PRUNE-8)
-  invalid_argument,       // a call that can never be right: empty inputs=, shapes that do not match
-  hook_result,            // a hook returned a wrong count, shape, type or device (HOOK-3)
-  nan_gradient,           // anomaly mode found a NaN (ANOM-1)
-  incomplete_pass,        // nodes were left unserved, or were served too often (ERR-7)
-  forked,                 // a child forked after worker threads started (FORK-1)
-  stopped,                // a pass after stop() (SHUT-4)
+  in_place,          // a change in place of what must not be changed: a leaf, an expanded tensor
+  invalid_argument,  // a call that can never be right: empty inputs=, shapes that do not match
+  hook_result,       // a hook returned a wrong count, shape, type or device (HOOK-3)
+  nan_gradient,      // anomaly mode found a NaN (ANOM-1)
+  incomplete_pass,   // nodes were left unserved, or were served too often (ERR-7)
+  forked,            // a child forked after worker threads started (FORK-1)
+  stopped,           // a pass after stop() (SHUT-4)
 };
 
 std::string_view to_string(ErrorCategory category);

@@ -210,18 +210,23 @@ Number over(Number a, Number b) {
 }
 
 Array matrix_product(const Array& a, const Array& b) {
-  if (a.shape.size() != 2 || b.shape.size() != 2 || a.shape[1] != b.shape[0]) {
-    throw CannotTell("matrices whose sizes do not fit");
-  }
-  const auto rows = static_cast<std::size_t>(a.shape[0]);
-  const auto inner = static_cast<std::size_t>(a.shape[1]);
-  const auto columns = static_cast<std::size_t>(b.shape[1]);
-  Array result{promote(a, b), {a.shape[0], b.shape[1]}, Numbers(rows * columns)};
-  for (std::size_t i = 0; i < rows; ++i) {
+  const std::size_t rank = a.shape.size();
+  bool fits = (rank == 2 || rank == 3) && b.shape.size() == rank;
+  fits = fits && a.shape[rank - 1] == b.shape[rank - 2] && (rank == 2 || a.shape[0] == b.shape[0]);
+  if (!fits) throw CannotTell("matrices whose sizes do not fit");
+  const auto batch = static_cast<std::size_t>(rank == 3 ? a.shape[0] : 1);
+  const auto rows = static_cast<std::size_t>(a.shape[rank - 2]);
+  const auto inner = static_cast<std::size_t>(a.shape[rank - 1]);
+  const auto columns = static_cast<std::size_t>(b.shape[rank - 1]);
+  Shape shape = a.shape;
+  shape[rank - 1] = b.shape[rank - 1];
+  Array result{promote(a, b), shape, Numbers(batch * rows * columns)};
+  for (std::size_t i = 0; i < batch * rows; ++i) {
+    const std::size_t first = i / rows * inner * columns;
     for (std::size_t j = 0; j < columns; ++j) {
       Number& sum = result.values[i * columns + j];
       for (std::size_t k = 0; k < inner; ++k) {
-        sum += times(a.values[i * inner + k], b.values[k * columns + j]);
+        sum += times(a.values[i * inner + k], b.values[first + k * columns + j]);
       }
     }
   }

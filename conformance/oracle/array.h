@@ -88,7 +88,7 @@ Array elementwise(ScalarType type, const Array& a, const Array& b, Function func
 Number times(Number a, Number b);
 Number over(Number a, Number b);
 
-Array matrix_product(const Array& a, const Array& b);
+Array matrix_product(const Array& a, const Array& b);  // of two matrices, or two batches of as many
 
 // The type of an operation on two operands: complex above real, wide above narrow; an operand
 // without dimensions widens nothing within its kind.

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <unordered_map>
 
-namespace gradcts::oracle {
+#include "conformance/oracle/rules.h"
 
-namespace {
+namespace gradcts::oracle {
 
 void need_dense(const Tensor& tensor, const char* operation) {
   if (tensor.sparse) throw CannotTell(std::string("a sparse tensor in ") + operation);
@@ -69,6 +70,8 @@ Tensor* shift(Graph& graph, Tensor* a, double term) {
   return out;
 }
 
+namespace {
+
 std::shared_ptr<const SparseCoordinates> merge(const SparseCoordinates& a,
                                                const SparseCoordinates& b) {
   if (a.sparse_dimensions != b.sparse_dimensions) throw CannotTell("mixed sparse dimensions");
@@ -130,12 +133,14 @@ auto on_type(const Tensor& a, Complex complex_function, Real real_function) {
       *(tensor), [](Number v) -> Number { return function(v); }, \
       [](double v) -> double { return function(v); })
 
+}  // namespace
+
 Tensor* exponential(Graph& graph, Tensor* a) {
   return holomorphic(graph, a, GRADCTS_ON_TYPE(a, std::exp), true,
                      [](Graph&, Tensor* out) { return out; });
 }
 
-Tensor* div(Graph& graph, Tensor* a, Tensor* b);
+namespace {
 
 Tensor* logarithm(Graph& graph, Tensor* a) {
   Tensor* out = graph.make(elementwise(elements_of(*a), GRADCTS_ON_TYPE(a, std::log)), a->device);
@@ -172,6 +177,79 @@ Tensor* sigmoid(Graph& graph, Tensor* a) {
   });
 }
 
+Tensor* tangent(Graph& graph, Tensor* a) {
+  return holomorphic(graph, a, GRADCTS_ON_TYPE(a, std::tan), true,
+                     [](Graph& g, Tensor* out) { return shift(g, mul(g, out, out), 1); });
+}
+
+// e ** a - 1 and log(1 + a), without cancellation near 0.
+Tensor* exponential_less_one(Graph& graph, Tensor* a) {
+  const auto function = on_type(
+      *a,
+      [](Number v) -> Number {
+        const double half = std::sin(v.imag() / 2);
+        return {std::expm1(v.real()) * std::cos(v.imag()) - 2 * half * half,
+                std::exp(v.real()) * std::sin(v.imag())};
+      },
+      [](double v) { return std::expm1(v); });
+  return holomorphic(graph, a, function, true,
+                     [](Graph& g, Tensor* out) { return shift(g, out, 1); });
+}
+
+Tensor* logarithm_of_one_more(Graph& graph, Tensor* a) {
+  const auto function = on_type(
+      *a,
+      [](Number v) -> Number {
+        const bool small = std::abs(v) < 0.5;
+        const double square = v.real() * (2 + v.real()) + v.imag() * v.imag();
+        return {small ? std::log1p(square) / 2 : std::log(std::abs(v + 1.0)), std::arg(v + 1.0)};
+      },
+      [](double v) { return std::log1p(v); });
+  Tensor* out = graph.make(elementwise(elements_of(*a), function), a->device);
+  GraphNode* node = graph.record({a}, {out}, [a](Graph& g, GraphNode& n, const Gradients& d) {
+    return Gradients{div(g, d[0], conjugate(g, shift(g, n.unpacked(a), 1)))};
+  });
+  if (node) graph.save(*node, a);
+  return out;
+}
+
+Tensor* error_function(Graph& graph, Tensor* a) {
+  if (is_complex(a->type)) throw Refused{ErrorCategory::invalid_argument};
+  return holomorphic(
+      graph, a, [](Number v) -> Number { return std::erf(v.real()); }, false,
+      [](Graph& g, Tensor* x) {
+        return scale(g, exponential(g, scale(g, mul(g, x, x), -1)), 2 * std::numbers::inv_sqrtpi);
+      });
+}
+
+std::shared_ptr<const Array> mask(const Array& a, bool (*inside)(Number)) {
+  auto result = std::make_shared<Array>(a);
+  if (is_complex(a.type)) result->type = ScalarType::float64;
+  for (Number& value : result->values) value = inside(value) ? 1 : 0;
+  return result;
+}
+
+// The modulus, which is real. Its derivative is a / |a|, and 0 at 0.
+Tensor* modulus(Graph& graph, Tensor* a) {
+  need_dense(*a, "abs");
+  Array array = elements_of(*a);
+  if (is_complex(a->type)) {
+    array.type = a->type == ScalarType::complex64 ? ScalarType::float32 : ScalarType::float64;
+  }
+  for (Number& value : array.values) value = round_to(array.type, std::abs(value));
+  Tensor* out = graph.make(std::move(array), a->device);
+  GraphNode* node = graph.record({a}, {out}, [a](Graph& g, GraphNode& n, const Gradients& d) {
+    Tensor* x = n.unpacked(a);
+    const auto not_zero = mask(elements_of(*x), [](Number v) { return v != Number(0); });
+    Tensor* direction = weigh(g, div(g, x, modulus(g, x)), not_zero);
+    return Gradients{mul(g, d[0], direction)};
+  });
+  if (node) graph.save(*node, a);
+  return out;
+}
+
+}  // namespace
+
 Tensor* square_root(Graph& graph, Tensor* a) {
   Tensor* out = graph.make(elementwise(elements_of(*a), GRADCTS_ON_TYPE(a, std::sqrt)), a->device);
   GraphNode* node = graph.record({a}, {out}, [out](Graph& g, GraphNode& n, const Gradients& d) {
@@ -182,6 +260,8 @@ Tensor* square_root(Graph& graph, Tensor* a) {
 }
 
 #undef GRADCTS_ON_TYPE
+
+namespace {
 
 Tensor* power(Graph& graph, Tensor* a, double exponent) {
   need_dense(*a, "power");
@@ -199,19 +279,27 @@ Tensor* power(Graph& graph, Tensor* a, double exponent) {
   return out;
 }
 
-std::shared_ptr<const Array> mask(const Array& a, bool (*inside)(double)) {
-  return std::make_shared<Array>(
-      elementwise(a, [&](Number v) { return Number(inside(v.real()) ? 1 : 0); }));
+// Where an operand is nan, no clause says what the gradient is.
+void need_no_nan(const Array& a, const char* function) {
+  for (const Number& value : a.values) {
+    if (value != value) throw CannotTell(std::string("the gradient of ") + function + " at nan");
+  }
+}
+
+Gradients relu_rule(Graph& graph, Tensor* out, const Gradients& d) {
+  need_no_nan(elements_of(*out), "relu");
+  return {weigh(graph, d[0], mask(elements_of(*out), [](Number v) { return v.real() > 0; }))};
+}
+
+Number relu_of(Number v) {
+  return v.real() > 0 || v != v ? v : Number(0);
 }
 
 Tensor* relu(Graph& graph, Tensor* a) {
   need_dense(*a, "relu");
-  const auto positive = mask(elements_of(*a), [](double v) { return !(v <= 0); });  // NaN passes
-  Tensor* out = graph.make(
-      elementwise(elements_of(*a), [](Number v) { return v.real() > 0 || v != v ? v : Number(0); }),
-      a->device);
-  GraphNode* node = graph.record({a}, {out}, [positive](Graph& g, GraphNode&, const Gradients& d) {
-    return Gradients{weigh(g, d[0], positive)};
+  Tensor* out = graph.make(elementwise(elements_of(*a), relu_of), a->device);
+  GraphNode* node = graph.record({a}, {out}, [out](Graph& g, GraphNode& n, const Gradients& d) {
+    return relu_rule(g, n.unpacked(out), d);
   });
   if (node) graph.save(*node, out);
   return out;
@@ -219,14 +307,16 @@ Tensor* relu(Graph& graph, Tensor* a) {
 
 Tensor* clamp(Graph& graph, Tensor* a, double low, double high) {
   need_dense(*a, "clamp");
-  auto inside = std::make_shared<Array>(elementwise(elements_of(*a), [=](Number v) {
-    return Number(low <= v.real() && v.real() <= high ? 1 : 0);
-  }));
   Tensor* out = graph.make(
-      elementwise(elements_of(*a),
-                  [=](Number v) { return Number(std::min(std::max(v.real(), low), high)); }),
+      elementwise(
+          elements_of(*a),
+          [=](Number v) { return v != v ? v : Number(std::min(std::max(v.real(), low), high)); }),
       a->device);
-  GraphNode* node = graph.record({a}, {out}, [inside](Graph& g, GraphNode&, const Gradients& d) {
+  GraphNode* node = graph.record({a}, {out}, [=](Graph& g, GraphNode& n, const Gradients& d) {
+    const Array x = elements_of(*n.unpacked(a));
+    need_no_nan(x, "clamp");
+    auto inside = std::make_shared<Array>(elementwise(
+        x, [=](Number v) { return Number(low <= v.real() && v.real() <= high ? 1 : 0); }));
     return Gradients{weigh(g, d[0], inside)};
   });
   if (node) graph.save(*node, a);
@@ -235,6 +325,8 @@ Tensor* clamp(Graph& graph, Tensor* a, double low, double high) {
 
 // ---- Functions of two
 // ---------------------------------------------------------------------------------
+
+}  // namespace
 
 Tensor* sub(Graph& graph, Tensor* a, Tensor* b) {
   need_dense(*a, "sub");
@@ -265,8 +357,59 @@ Tensor* div(Graph& graph, Tensor* a, Tensor* b) {
   return out;
 }
 
-// How much of the gradient goes to an operand: all where it is taken, half where both are equal. A
-// NaN is taken from wherever it comes, so both operands have all of the gradient there.
+namespace {
+
+// `a`, but 1 where the mask is 1.
+Tensor* one_where(Graph& graph, Tensor* a, const Array& mask) {
+  const auto others = std::make_shared<Array>(
+      elementwise(mask, [](Number v) { return Number(v.real() == 0 ? 1 : 0); }));
+  Array ones = mask;
+  ones.type = a->type;
+  return add(graph, weigh(graph, a, others), graph.make(std::move(ones), a->device));
+}
+
+// 1 where a is 0 and the condition holds for b.
+Array mask_at_zero(const Tensor& a, const Tensor& b, bool (*condition)(double)) {
+  const Shape shape = broadcast_shape(a.shape, b.shape);
+  return elementwise(
+      ScalarType::float64, broadcast(elements_of(a), shape), broadcast(elements_of(b), shape),
+      [=](Number x, Number y) { return Number(x == Number(0) && condition(y.real()) ? 1 : 0); });
+}
+
+// a ** b. By a: b * a ** (b - 1), where 0 ** 0 has the slope 0; by b: a ** b * log(a), but 0 where
+// a is 0 and b is not negative.
+Tensor* pow(Graph& graph, Tensor* a, Tensor* b) {
+  need_dense(*a, "pow");
+  need_dense(*b, "pow");
+  const bool complex_type = is_complex(a->type) || is_complex(b->type);
+  Tensor* out = binary(graph, a, b, [=](Number x, Number y) -> Number {
+    if (y == Number(0)) return 1;
+    if (!complex_type) return std::pow(x.real(), y.real());
+    return x == Number(0) && y.real() > 0 ? Number(0) : std::pow(x, y);
+  });
+  GraphNode* node = graph.record({a, b}, {out}, [=](Graph& g, GraphNode& n, const Gradients& d) {
+    Tensor* x = n.unpacked(a);
+    Tensor* y = n.unpacked(b);
+    Gradients result(2, nullptr);
+    if (n.edges[0].node) {
+      Tensor* base = one_where(g, x, mask_at_zero(*x, *y, [](double v) { return v == 0; }));
+      Tensor* slope = mul(g, y, pow(g, base, shift(g, y, -1)));
+      result[0] = fit(g, mul(g, d[0], conjugate(g, slope)), *a);
+    }
+    if (n.edges[1].node) {
+      Tensor* base = one_where(g, x, mask_at_zero(*x, *y, [](double v) { return v >= 0; }));
+      Tensor* slope = mul(g, n.unpacked(out), logarithm(g, base));
+      result[1] = fit(g, mul(g, d[0], conjugate(g, slope)), *b);
+    }
+    return result;
+  });
+  if (node) graph.save(*node, a);
+  if (node) graph.save(*node, b);
+  if (node && node->edges[1].node) graph.save(*node, out);
+  return out;
+}
+
+// How much of the gradient goes to an operand: all where it is taken, half where both are equal.
 double share(double own, double other, bool largest) {
   if (own == other) return 0.5;
   return (largest ? own < other : own > other) ? 0 : 1;
@@ -279,18 +422,21 @@ Tensor* extremum(Graph& graph, Tensor* a, Tensor* b, bool largest) {
     if (x != x || y != y) return x + y;
     return share(x.real(), y.real(), largest) == 0 ? y : x;
   });
-  const auto share_of = [&](Tensor* own, Tensor* other) {
-    return std::make_shared<Array>(elements_of(*binary(graph, own, other, [=](Number x, Number y) {
-      return Number(share(x.real(), y.real(), largest));
-    })));
+  const auto share_of = [=](const Tensor& own, const Tensor& other) {
+    const Shape shape = broadcast_shape(own.shape, other.shape);
+    return std::make_shared<Array>(elementwise(
+        ScalarType::float64, broadcast(elements_of(own), shape),
+        broadcast(elements_of(other), shape),
+        [=](Number x, Number y) { return Number(share(x.real(), y.real(), largest)); }));
   };
-  const auto of_a = share_of(a, b);
-  const auto of_b = share_of(b, a);
-  GraphNode* node =
-      graph.record({a, b}, {out}, [a, b, of_a, of_b](Graph& g, GraphNode& n, const Gradients& d) {
-        return Gradients{n.edges[0].node ? fit(g, weigh(g, d[0], of_a), *a) : nullptr,
-                         n.edges[1].node ? fit(g, weigh(g, d[0], of_b), *b) : nullptr};
-      });
+  GraphNode* node = graph.record({a, b}, {out}, [=](Graph& g, GraphNode& n, const Gradients& d) {
+    const Tensor& x = *n.unpacked(a);
+    const Tensor& y = *n.unpacked(b);
+    need_no_nan(elements_of(x), "maximum or minimum");
+    need_no_nan(elements_of(y), "maximum or minimum");
+    return Gradients{n.edges[0].node ? fit(g, weigh(g, d[0], share_of(x, y)), *a) : nullptr,
+                     n.edges[1].node ? fit(g, weigh(g, d[0], share_of(y, x)), *b) : nullptr};
+  });
   if (node) graph.save(*node, a);
   if (node) graph.save(*node, b);
   return out;
@@ -315,29 +461,37 @@ Tensor* where(Graph& graph, Tensor* condition, Tensor* a, Tensor* b) {
   left.type = type;
   Tensor* out = graph.make(std::move(left), common_device(*a, *b));
   GraphNode* node = graph.record(
-      {condition, a, b}, {out}, [a, b, chosen, others](Graph& g, GraphNode& n, const Gradients& d) {
-        return Gradients{nullptr, n.edges[1].node ? fit(g, weigh(g, d[0], chosen), *a) : nullptr,
-                         n.edges[2].node ? fit(g, weigh(g, d[0], others), *b) : nullptr};
+      {a, b}, {out}, [a, b, chosen, others](Graph& g, GraphNode& n, const Gradients& d) {
+        return Gradients{n.edges[0].node ? fit(g, weigh(g, d[0], chosen), *a) : nullptr,
+                         n.edges[1].node ? fit(g, weigh(g, d[0], others), *b) : nullptr};
       });
   if (node) graph.save(*node, condition);
   return out;
 }
 
+// The last two dimensions swapped.
 Tensor* transposed(Graph& graph, Tensor* a) {
-  return take(graph, a, transpose_map(a->shape, 0, 1), {a->shape[1], a->shape[0]});
+  const auto rank = static_cast<std::int64_t>(a->shape.size());
+  Shape shape = a->shape;
+  std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  return take(graph, a, transpose_map(a->shape, rank - 2, rank - 1), shape);
 }
 
-Tensor* matrix_product(Graph& graph, Tensor* a, Tensor* b) {
-  need_dense(*a, "mm");
-  need_dense(*b, "mm");
+// Of two matrices, or of two batches of them.
+Tensor* matrix_product(Graph& graph, Tensor* a, Tensor* b, std::size_t rank) {
+  need_dense(*a, "a matrix product");
+  need_dense(*b, "a matrix product");
+  if (a->shape.size() != rank) throw Refused{ErrorCategory::invalid_argument};
   Tensor* out = graph.make(matrix_product(elements_of(*a), elements_of(*b)), common_device(*a, *b));
-  GraphNode* node = graph.record({a, b}, {out}, [a, b](Graph& g, GraphNode& n, const Gradients& d) {
+  GraphNode* node = graph.record({a, b}, {out}, [=](Graph& g, GraphNode& n, const Gradients& d) {
     Gradients result(2, nullptr);
     if (n.edges[0].node) {
-      result[0] = fit(g, matrix_product(g, d[0], transposed(g, conjugate(g, n.unpacked(b)))), *a);
+      Tensor* right = transposed(g, conjugate(g, n.unpacked(b)));
+      result[0] = fit(g, matrix_product(g, d[0], right, rank), *a);
     }
     if (n.edges[1].node) {
-      result[1] = fit(g, matrix_product(g, transposed(g, conjugate(g, n.unpacked(a))), d[0]), *b);
+      Tensor* left = transposed(g, conjugate(g, n.unpacked(a)));
+      result[1] = fit(g, matrix_product(g, left, d[0], rank), *b);
     }
     return result;
   });
@@ -470,14 +624,55 @@ Tensor* sum_to(Graph& graph, Tensor* a, const Shape& shape) {
   return put(graph, a, broadcast_map(shape, a->shape), shape);
 }
 
-Map positions_in(const Tensor& base, const Tensor& view) {
-  if (!base.elements) return view.elements;
+// ---- Views of parts
+// ---------------------------------------------------------------------------------------
+
+Shape shape_of_parts(Shape shape, bool is_complex) {
+  if (is_complex) shape.push_back(2);
+  return shape;
+}
+
+Tensor* parts_of(Graph& graph, Tensor* a) {
+  if (!is_complex(a->type)) return a;
+  need_dense(*a, "parts of complex numbers");
+  Array parts{a->type == ScalarType::complex64 ? ScalarType::float32 : ScalarType::float64,
+              shape_of_parts(a->shape, true),
+              {}};
+  for (const Number& value : elements_of(*a).values) {
+    parts.values.emplace_back(value.real());
+    parts.values.emplace_back(value.imag());
+  }
+  Tensor* out = graph.make(std::move(parts), a->device);
+  graph.record({a}, {out},
+               [](Graph& g, GraphNode&, const Gradients& d) { return Gradients{joined(g, d[0])}; });
+  return out;
+}
+
+Tensor* joined(Graph& graph, Tensor* a) {
+  need_dense(*a, "complex numbers from parts");
+  const Array parts = elements_of(*a);
+  Array whole{a->type == ScalarType::float32 ? ScalarType::complex64 : ScalarType::complex128,
+              a->shape,
+              {}};
+  whole.shape.pop_back();
+  for (std::size_t i = 0; i < parts.values.size(); i += 2) {
+    whole.values.emplace_back(parts.values[i].real(), parts.values[i + 1].real());
+  }
+  Tensor* out = graph.make(std::move(whole), a->device);
+  graph.record({a}, {out}, [](Graph& g, GraphNode&, const Gradients& d) {
+    return Gradients{parts_of(g, d[0])};
+  });
+  return out;
+}
+
+Map parts_in(const Tensor& base, const Tensor& view) {
+  if (!base.parts) return view.parts;
   std::unordered_map<std::int32_t, std::int32_t> places;
-  for (std::size_t i = 0; i < base.elements->size(); ++i) {
-    places[(*base.elements)[i]] = static_cast<std::int32_t>(i);
+  for (std::size_t i = 0; i < base.parts->size(); ++i) {
+    places[(*base.parts)[i]] = static_cast<std::int32_t>(i);
   }
   auto map = std::make_shared<Elements>();
-  for (std::int32_t place : *view.elements) map->push_back(places.at(place));
+  for (std::int32_t place : *view.parts) map->push_back(places.at(place));
   return map;
 }
 
@@ -487,22 +682,18 @@ Map identity_map(const Shape& shape) {
   return broadcast_map(shape, shape);
 }
 
-std::size_t dimension(std::int64_t dim, std::size_t rank) {
-  if (dim < 0) dim += static_cast<std::int64_t>(rank);
-  if (dim < 0 || dim >= static_cast<std::int64_t>(rank))
-    throw CannotTell("a dimension out of range");
-  return static_cast<std::size_t>(dim);
-}
-
-// A view of `a` that selects these of its elements: shares its storage, and remembers its base.
-Tensor* make_view(Graph& graph, Tensor* a, const Map& map, const Shape& shape) {
-  Tensor* out = graph.view(*a, map, shape);
-  if (!out->elements) out->elements = map;
+// A view has a base, whose changes it sees.
+Tensor* with_base(const Graph& graph, Tensor* a, Tensor* out) {
   if (graph.recording) {
     out->base = a->base ? a->base : a;
     out->base_rewrites = out->base->rewrites;
   }
   return out;
+}
+
+// A view of `a` that selects these of its elements: shares its storage, and remembers its base.
+Tensor* make_view(Graph& graph, Tensor* a, const Map& map, const Shape& shape) {
+  return with_base(graph, a, graph.view(*a, map, shape));
 }
 
 Tensor* view(Graph& graph, Tensor* a, const Map& map, const Shape& shape) {
@@ -514,6 +705,63 @@ Tensor* view(Graph& graph, Tensor* a, const Map& map, const Shape& shape) {
   });
   return out;
 }
+
+Tensor* view_as_real(Graph& graph, Tensor* a) {
+  if (!is_complex(a->type)) throw Refused{ErrorCategory::invalid_argument};
+  if (graph.recording) graph.edge_of(*a);
+  const bool single = a->type == ScalarType::complex64;
+  Tensor* out = with_base(graph, a,
+                          graph.view_as(*a, single ? ScalarType::float32 : ScalarType::float64,
+                                        shape_of_parts(a->shape, true)));
+  graph.record({a}, {out},
+               [](Graph& g, GraphNode&, const Gradients& d) { return Gradients{joined(g, d[0])}; });
+  return out;
+}
+
+// The oracle keeps elements in row-major order, whatever the strides: it can tell where pairs lie
+// side by side only for a base that is contiguous.
+void need_pairs(const Tensor& a) {
+  const bool has_complex = a.type == ScalarType::float32 || a.type == ScalarType::float64;
+  if (!has_complex || a.shape.empty() || a.shape.back() != 2) {
+    throw Refused{ErrorCategory::invalid_argument};
+  }
+  const Tensor& base = a.base ? *a.base : a;
+  if (base.strides && *base.strides != row_major_strides(base.shape)) {
+    throw CannotTell("complex numbers from the parts of a tensor with strides of its own");
+  }
+  if (!a.parts) return;
+  for (std::size_t i = 0; i < a.parts->size(); i += 2) {
+    const std::int32_t first = (*a.parts)[i];
+    if (first % 2 != 0 || (*a.parts)[i + 1] != first + 1) {
+      throw Refused{ErrorCategory::invalid_argument};
+    }
+  }
+}
+
+Tensor* view_as_complex(Graph& graph, Tensor* a) {
+  need_pairs(*a);
+  if (graph.recording) graph.edge_of(*a);
+  const bool single = a->type == ScalarType::float32;
+  Shape shape = a->shape;
+  shape.pop_back();
+  Tensor* out = with_base(
+      graph, a, graph.view_as(*a, single ? ScalarType::complex64 : ScalarType::complex128, shape));
+  graph.record({a}, {out}, [](Graph& g, GraphNode&, const Gradients& d) {
+    return Gradients{parts_of(g, d[0])};
+  });
+  return out;
+}
+
+}  // namespace
+
+std::size_t dimension(std::int64_t dim, std::size_t rank) {
+  if (dim < 0) dim += static_cast<std::int64_t>(rank);
+  if (dim < 0 || dim >= static_cast<std::int64_t>(rank))
+    throw CannotTell("a dimension out of range");
+  return static_cast<std::size_t>(dim);
+}
+
+namespace {
 
 const IntegerList& list(const Attribute& attribute) {
   return std::get<IntegerList>(attribute);
@@ -643,6 +891,8 @@ Tensor* concatenate(Graph& graph, const Gradients& inputs, std::int64_t dim) {
   return result;
 }
 
+}  // namespace
+
 std::vector<bool> reduced_dimensions(const Shape& shape, const Attribute& dims) {
   std::vector<bool> reduced(shape.size(), std::holds_alternative<std::monostate>(dims));
   if (const auto* chosen = std::get_if<IntegerList>(&dims)) {
@@ -651,16 +901,25 @@ std::vector<bool> reduced_dimensions(const Shape& shape, const Attribute& dims) 
   return reduced;
 }
 
+Shape reduced_shape(const Shape& shape, const std::vector<bool>& reduced, bool keep) {
+  Shape result;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (!reduced[d] || keep) result.push_back(reduced[d] ? 1 : shape[d]);
+  }
+  return result;
+}
+
+namespace {
+
 // The sum over dimensions; `divisor` makes it a mean.
 Tensor* reduce(Graph& graph, Tensor* a, const Attribute& dims, const Attribute& keep, bool mean) {
   need_dense(*a, "a reduction");
   const std::vector<bool> reduced = reduced_dimensions(a->shape, dims);
   const bool keep_dims = std::holds_alternative<bool>(keep) && std::get<bool>(keep);
-  Shape shape;
+  const Shape shape = reduced_shape(a->shape, reduced, keep_dims);
   double divisor = 1;
   for (std::size_t d = 0; d < a->shape.size(); ++d) {
     if (reduced[d]) divisor *= static_cast<double>(a->shape[d]);
-    if (!reduced[d] || keep_dims) shape.push_back(reduced[d] ? 1 : a->shape[d]);
   }
   if (!mean) divisor = 1;
   const Map map = reduction_map(a->shape, reduced);
@@ -693,8 +952,8 @@ void check_in_place(const Graph& graph, const Tensor& a) {
   if (graph.recording && !owner.origin.node && owner.requires_grad) {
     throw Refused{ErrorCategory::in_place};
   }
-  if (a.elements) {
-    Elements sorted = *a.elements;
+  if (a.parts) {
+    Elements sorted = *a.parts;
     std::sort(sorted.begin(), sorted.end());
     if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
       throw Refused{ErrorCategory::in_place};
@@ -709,25 +968,37 @@ void rewrite_base(Graph& graph, Tensor& changed) {
   ++base.rewrites;
   changed.base_rewrites = base.rewrites;
   if (&base == &changed) return;
-  const Map map = positions_in(base, changed);
-  auto outside = std::make_shared<Array>(elements_of(base));
-  std::fill(outside->values.begin(), outside->values.end(), Number(1));
+  const Map map = parts_in(base, changed);
+  const bool complex_base = is_complex(base.type);
+  const bool complex_view = is_complex(changed.type);
+  auto outside = std::make_shared<Array>(
+      Array{ScalarType::float64, shape_of_parts(base.shape, complex_base), {}});
+  outside->values.resize(static_cast<std::size_t>(count(outside->shape)), Number(1));
   for (std::int32_t place : *map) outside->values[static_cast<std::size_t>(place)] = 0;
-  const Shape shape = changed.shape;
-  GraphNode* node = graph.make_node(
-      {&base, &changed}, [map, outside, shape](Graph& g, GraphNode& n, const Gradients& d) {
-        return Gradients{n.edges[0].node ? weigh(g, d[0], outside) : nullptr,
-                         take(g, d[0], map, shape)};
+  const Shape shape = shape_of_parts(changed.shape, complex_view);
+  GraphNode* node =
+      graph.make_node({&base, &changed}, [=](Graph& g, GraphNode& n, const Gradients& d) {
+        Tensor* parts = parts_of(g, d[0]);
+        Tensor* inside = take(g, parts, map, shape);
+        Gradients result{nullptr, complex_view ? joined(g, inside) : inside};
+        if (n.edges[0].node) {
+          Tensor* rest = weigh(g, parts, outside);
+          result[0] = complex_base ? joined(g, rest) : rest;
+        }
+        return result;
       });
   graph.attach(*node, base);
 }
 
 // Stores the result of the operation in `a`, which takes its history over.
 Tensor* store(Graph& graph, Tensor* a, Tensor* result) {
-  if (result->shape != a->shape || result->type != a->type) {
+  if (result->shape != a->shape || is_complex(result->type) != is_complex(a->type)) {
     throw Refused{ErrorCategory::invalid_argument};
   }
-  write_elements(*a, result->storage->values);
+  Array elements = elements_of(*result);
+  elements.type = a->type;  // the result may be of a wider one
+  round_to_type(elements);
+  write_elements(*a, elements.values);
   ++a->version->number;
   GraphNode* node = result->origin.node;
   if (!node) return a;
@@ -745,18 +1016,25 @@ Tensor* store(Graph& graph, Tensor* a, Tensor* result) {
   return a;
 }
 
-// The derivative of e ** a in place refers to the changed tensor, which is its own output.
-Tensor* exponential_in_place(Graph& graph, Tensor* a) {
-  Tensor* out = graph.make(
-      elementwise(elements_of(*a), on_type(
-                                       *a, [](Number v) -> Number { return std::exp(v); },
-                                       [](double v) { return std::exp(v); })),
-      a->device);
-  GraphNode* node = graph.record({a}, {out}, [a](Graph& g, GraphNode& n, const Gradients& d) {
-    return Gradients{mul(g, d[0], conjugate(g, n.unpacked(a)))};
+// A function whose derivative is told by its result, which is the changed tensor.
+template <typename Function>
+Tensor* by_result_in_place(Graph& graph, Tensor* a, Function function,
+                           Gradients (*rule)(Graph&, Tensor* result, const Gradients&)) {
+  Tensor* out = graph.make(elementwise(elements_of(*a), function), a->device);
+  GraphNode* node = graph.record({a}, {out}, [a, rule](Graph& g, GraphNode& n, const Gradients& d) {
+    return rule(g, n.unpacked(a), d);
   });
   if (node) graph.save(*node, out);
   return store(graph, a, out);
+}
+
+Gradients exponential_rule(Graph& g, Tensor* result, const Gradients& d) {
+  return {mul(g, d[0], conjugate(g, result))};
+}
+
+Gradients hyperbolic_tangent_rule(Graph& g, Tensor* result, const Gradients& d) {
+  Tensor* square = mul(g, result, result);
+  return {mul(g, d[0], conjugate(g, shift(g, scale(g, square, -1), 1)))};
 }
 
 // The old elements are saved as a copy where they are needed, since they are overwritten.
@@ -774,6 +1052,52 @@ Tensor* multiply_in_place(Graph& graph, Tensor* a, Tensor* b) {
   return store(graph, a, out);
 }
 
+Tensor* divide_in_place(Graph& graph, Tensor* a, Tensor* b) {
+  Tensor* old = graph.make(elements_of(*a), a->device);
+  Tensor* out = binary(graph, a, b, over);
+  GraphNode* node =
+      graph.record({a, b}, {out}, [a, old, b](Graph& g, GraphNode& n, const Gradients& d) {
+        Gradients result(2, nullptr);
+        Tensor* divisor = n.unpacked(b);
+        if (n.edges[0].node) result[0] = fit(g, div(g, d[0], conjugate(g, divisor)), *a);
+        if (n.edges[1].node) {
+          Tensor* slope = div(g, div(g, n.unpacked(old), divisor), divisor);
+          result[1] = fit(g, scale(g, mul(g, d[0], conjugate(g, slope)), -1), *b);
+        }
+        return result;
+      });
+  if (node) graph.save(*node, b);
+  if (node && node->edges[1].node) graph.save(*node, old);
+  return store(graph, a, out);
+}
+
+// What is overwritten has the gradient zero.
+Tensor* copy_in_place(Graph& graph, Tensor* a, Tensor* b) {
+  need_dense(*b, "copy_");
+  if (!expands_to(b->shape, a->shape)) throw Refused{ErrorCategory::invalid_argument};
+  Array copy = broadcast(elements_of(*b), a->shape);
+  copy.type = a->type;
+  round_to_type(copy);
+  Tensor* out = graph.make(std::move(copy), a->device);
+  const Slot before{a->type, a->device, a->shape, nullptr};
+  graph.record({a, b}, {out}, [b, before](Graph& g, GraphNode& n, const Gradients& d) {
+    Tensor* of_b = n.edges[1].node ? fit(g, d[0], *b) : nullptr;
+    if (of_b && of_b->device != b->device) of_b = to_device(g, of_b, b->device);
+    return Gradients{n.edges[0].node ? zeros(g, before) : nullptr, of_b};
+  });
+  return store(graph, a, out);
+}
+
+Tensor* fill_in_place(Graph& graph, Tensor* a, double value) {
+  Tensor* out =
+      graph.make(elementwise(elements_of(*a), [=](Number) { return Number(value); }), a->device);
+  const Slot before{a->type, a->device, a->shape, nullptr};
+  graph.record({a}, {out}, [before](Graph& g, GraphNode&, const Gradients&) {
+    return Gradients{zeros(g, before)};
+  });
+  return store(graph, a, out);
+}
+
 Tensor* apply_in_place(Graph& graph, const Node& node, const Gradients& inputs) {
   Tensor* a = inputs[0];
   check_in_place(graph, *a);
@@ -785,11 +1109,38 @@ Tensor* apply_in_place(Graph& graph, const Node& node, const Gradients& inputs) 
       return store(graph, a, sub(graph, a, inputs[1]));
     case Operation::mul_in_place:
       return multiply_in_place(graph, a, inputs[1]);
+    case Operation::div_in_place:
+      return divide_in_place(graph, a, inputs[1]);
+    case Operation::neg_in_place:
+      return store(graph, a, scale(graph, a, -1));
     case Operation::scale_in_place:
       return store(graph, a, scale(graph, a, number(node.attributes[0], 1)));
+    case Operation::exp_in_place:
+      return by_result_in_place(graph, a,
+                                on_type(
+                                    *a, [](Number v) -> Number { return std::exp(v); },
+                                    [](double v) { return std::exp(v); }),
+                                exponential_rule);
+    case Operation::tanh_in_place:
+      return by_result_in_place(graph, a,
+                                on_type(
+                                    *a, [](Number v) -> Number { return std::tanh(v); },
+                                    [](double v) { return std::tanh(v); }),
+                                hyperbolic_tangent_rule);
+    case Operation::relu_in_place:
+      return by_result_in_place(graph, a, relu_of, relu_rule);
+    case Operation::copy_in_place:
+      return copy_in_place(graph, a, inputs[1]);
+    case Operation::fill_in_place:
+      return fill_in_place(graph, a, number(node.attributes[0], 0));
     default:
-      return exponential_in_place(graph, a);
+      throw CannotTell("an operation in place without a rule");
   }
+}
+
+bool flag(const Attribute& attribute) {
+  const auto* value = std::get_if<bool>(&attribute);
+  return value && *value;
 }
 
 Tensor* apply_to_one(Graph& graph, const Node& node, const Gradients& in) {
@@ -809,6 +1160,8 @@ Tensor* apply_to_one(Graph& graph, const Node& node, const Gradients& in) {
       return scale(graph, in[0], number(attributes[0], 1));
     case Operation::power:
       return power(graph, in[0], number(attributes[0], 1));
+    case Operation::pow:
+      return pow(graph, in[0], in[1]);
     case Operation::maximum:
       return extremum(graph, in[0], in[1], true);
     case Operation::minimum:
@@ -822,7 +1175,42 @@ Tensor* apply_to_one(Graph& graph, const Node& node, const Gradients& in) {
     case Operation::mean:
       return reduce(graph, in[0], attributes[0], attributes[1], true);
     case Operation::mm:
-      return matrix_product(graph, in[0], in[1]);
+      return matrix_product(graph, in[0], in[1], 2);
+    case Operation::bmm:
+      return matrix_product(graph, in[0], in[1], 3);
+    case Operation::amax:
+      return extreme(graph, in[0], attributes[0], flag(attributes[1]), true);
+    case Operation::amin:
+      return extreme(graph, in[0], attributes[0], flag(attributes[1]), false);
+    case Operation::logsumexp:
+      return logsumexp(graph, in[0], attributes[0], flag(attributes[1]));
+    case Operation::softmax:
+      return softmax(graph, in[0], integer(attributes[0]));
+    case Operation::log_softmax:
+      return log_softmax(graph, in[0], integer(attributes[0]));
+    case Operation::layer_norm:
+      return layer_norm(graph, in[0], in[1], in[2], number(attributes[0], 0));
+    case Operation::cumsum:
+      return running_sum(graph, in[0], dimension(integer(attributes[0]), in[0]->shape.size()),
+                         false);
+    case Operation::flip:
+      return flip(graph, in[0], reduced_dimensions(in[0]->shape, attributes[0]));
+    case Operation::gather:
+      return gather(graph, in[0], integer(attributes[0]), in[1]);
+    case Operation::scatter_add:
+      return scatter_add(graph, in[0], integer(attributes[0]), in[1], in[2]);
+    case Operation::index_select:
+      return index_select(graph, in[0], integer(attributes[0]), in[1]);
+    case Operation::embedding:
+      return embedding(graph, in[0], in[1], flag(attributes[0]));
+    case Operation::view_as_real:
+      return view_as_real(graph, in[0]);
+    case Operation::view_as_complex:
+      return view_as_complex(graph, in[0]);
+    case Operation::conj: {
+      Tensor* out = conjugate(graph, in[0]);
+      return out == in[0] ? clone(graph, out) : out;
+    }
     case Operation::view:
       return reshape(graph, in[0], list(attributes[0]));
     case Operation::expand:
@@ -846,14 +1234,24 @@ Tensor* apply_to_one(Graph& graph, const Node& node, const Gradients& in) {
       return exponential(graph, in[0]);
     case Operation::log:
       return logarithm(graph, in[0]);
+    case Operation::expm1:
+      return exponential_less_one(graph, in[0]);
+    case Operation::log1p:
+      return logarithm_of_one_more(graph, in[0]);
     case Operation::sin:
       return sine(graph, in[0]);
     case Operation::cos:
       return cosine(graph, in[0]);
+    case Operation::tan:
+      return tangent(graph, in[0]);
     case Operation::tanh:
       return hyperbolic_tangent(graph, in[0]);
     case Operation::sigmoid:
       return sigmoid(graph, in[0]);
+    case Operation::erf:
+      return error_function(graph, in[0]);
+    case Operation::abs:
+      return modulus(graph, in[0]);
     case Operation::relu:
       return relu(graph, in[0]);
     case Operation::sqrt:

@@ -5,8 +5,9 @@
 // (GRAPH2-1).
 //
 // Conventions. The gradient of a real loss by a complex z is dL/dRe z + i dL/dIm z, so a
-// holomorphic function passes back g * conj(f'(z)). At a corner: relu 0, clamp 1, maximum and
-// minimum one half.
+// holomorphic function passes back g * conj(f'(z)). At a corner: relu and abs 0, clamp 1, maximum
+// and minimum one half, amax and amin an even share. What no clause states, the gradient of these
+// where an operand is nan, cannot be told.
 #pragma once
 
 #include "conformance/oracle/graph.h"
@@ -28,8 +29,14 @@ Tensor* take(Graph& graph, Tensor* a, const Map& map, const Shape& shape);
 Tensor* put(Graph& graph, Tensor* a, const Map& map, const Shape& shape);
 Tensor* zeros(Graph& graph, const Slot& like);
 
-// Where the elements of a view stand in its base.
-Map positions_in(const Tensor& base, const Tensor& view);
+// ---- Views. A complex element is two parts, so that a view of either may be of the other type.
+// The parts of complex elements along a new last dimension, and the way back; real tensors as they
+// are.
+Tensor* parts_of(Graph& graph, Tensor* a);
+Tensor* joined(Graph& graph, Tensor* a);
+Shape shape_of_parts(Shape shape, bool is_complex);
+// Where the parts of a view stand among those of its base.
+Map parts_in(const Tensor& base, const Tensor& view);
 
 // Runs a built-in operation of the vocabulary. The outputs carry the node that was made, if any.
 Gradients apply(Graph& graph, const Node& node, const Gradients& inputs);

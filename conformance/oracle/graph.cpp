@@ -13,13 +13,27 @@ NodeHooks& GraphNode::make_hooks() {
   return *hooks;
 }
 
+namespace {
+
+// Where the i-th part of a tensor's elements stands in its storage.
+std::int32_t part(const Tensor& tensor, std::size_t i) {
+  return tensor.parts ? (*tensor.parts)[i] : static_cast<std::int32_t>(i);
+}
+
+}  // namespace
+
 Tensor* Graph::make(Array array, Device device) {
   Tensor& tensor = tensors_.make();
   tensor.type = array.type;
   tensor.device = device;
   tensor.shape = std::move(array.shape);
   tensor.storage = &storages_.make();
-  tensor.storage->values = std::move(array.values);
+  const bool two = is_complex(array.type);
+  tensor.storage->parts.reserve(array.values.size() * (two ? 2 : 1));
+  for (const Number& value : array.values) {
+    tensor.storage->parts.push_back(value.real());
+    if (two) tensor.storage->parts.push_back(value.imag());
+  }
   tensor.version = make_version();
   return &tensor;
 }
@@ -40,7 +54,7 @@ Tensor* Graph::alias(const Tensor& tensor) {
   result.device = tensor.device;
   result.shape = tensor.shape;
   result.storage = tensor.storage;
-  result.elements = tensor.elements;
+  result.parts = tensor.parts;
   result.version = tensor.version;
   result.sparse = tensor.sparse;
   return &result;
@@ -50,15 +64,30 @@ Tensor* Graph::view(const Tensor& tensor, const Map& elements, Shape shape) {
   if (tensor.sparse) throw CannotTell("a view of a sparse tensor");
   Tensor* result = alias(tensor);
   result->shape = std::move(shape);
-  if (!tensor.elements || !elements) {
-    if (elements) result->elements = elements;
+  const std::size_t width = is_complex(tensor.type) ? 2 : 1;
+  if (!tensor.parts && width == 1) {
+    result->parts = elements;
     return result;
   }
-  auto composed = std::make_shared<Elements>();
-  for (std::int32_t i : *elements) {
-    composed->push_back((*tensor.elements)[static_cast<std::size_t>(i)]);
+  auto parts = std::make_shared<Elements>();
+  parts->reserve(elements->size() * width);
+  for (std::int32_t element : *elements) {
+    for (std::size_t i = 0; i < width; ++i)
+      parts->push_back(part(tensor, static_cast<std::size_t>(element) * width + i));
   }
-  result->elements = std::move(composed);
+  result->parts = std::move(parts);
+  return result;
+}
+
+Tensor* Graph::view_as(const Tensor& tensor, ScalarType type, Shape shape) {
+  if (tensor.sparse) throw CannotTell("a view of a sparse tensor");
+  Tensor* result = alias(tensor);
+  result->type = type;
+  result->shape = std::move(shape);
+  if (!result->parts) {
+    const auto all = static_cast<std::int64_t>(tensor.storage->parts.size());
+    result->parts = broadcast_map({all}, {all});
+  }
   return result;
 }
 
@@ -84,10 +113,13 @@ Edge Graph::edge_of(Tensor& tensor) {
 void Graph::renew_history(Tensor& view) {
   Tensor& base = *view.base;
   view.base_rewrites = base.rewrites;
-  const Map map = positions_in(base, view);
+  const Map map = parts_in(base, view);
   const Shape shape = base.shape;
-  GraphNode* node = make_node({&base}, [map, shape](Graph& g, GraphNode&, const Gradients& d) {
-    return Gradients{d[0] ? put(g, d[0], map, shape) : nullptr};
+  const bool complex_base = is_complex(base.type);
+  GraphNode* node = make_node({&base}, [=](Graph& g, GraphNode&, const Gradients& d) {
+    if (!d[0]) return Gradients{nullptr};
+    Tensor* whole = put(g, parts_of(g, d[0]), map, shape_of_parts(shape, complex_base));
+    return Gradients{complex_base ? joined(g, whole) : whole};
   });
   view.origin = {};
   attach(*node, view);
@@ -129,22 +161,27 @@ void Graph::save(GraphNode& node, Tensor* tensor) {
 }
 
 Array elements_of(const Tensor& tensor) {
+  const std::size_t width = is_complex(tensor.type) ? 2 : 1;
+  const std::size_t parts = tensor.parts ? tensor.parts->size() : tensor.storage->parts.size();
   Array all{tensor.type, tensor.shape, {}};
-  if (!tensor.elements) {
-    all.values = tensor.storage->values;
-    return all;
-  }
-  all.values.reserve(tensor.elements->size());
-  for (std::int32_t i : *tensor.elements) {
-    all.values.push_back(tensor.storage->values[static_cast<std::size_t>(i)]);
+  all.values.reserve(parts / width);
+  const auto at = [&](std::size_t i) {
+    return tensor.storage->parts[static_cast<std::size_t>(part(tensor, i))];
+  };
+  for (std::size_t i = 0; i < parts; i += width) {
+    all.values.emplace_back(at(i), width == 2 ? at(i + 1) : 0);
   }
   return all;
 }
 
 void write_elements(Tensor& tensor, const Numbers& values) {
+  const std::size_t width = is_complex(tensor.type) ? 2 : 1;
+  const auto at = [&](std::size_t i) -> double& {
+    return tensor.storage->parts[static_cast<std::size_t>(part(tensor, i))];
+  };
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t place = tensor.elements ? static_cast<std::size_t>((*tensor.elements)[i]) : i;
-    tensor.storage->values[place] = values[i];
+    at(i * width) = values[i].real();
+    if (width == 2) at(i * width + 1) = values[i].imag();
   }
 }
 

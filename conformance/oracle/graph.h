@@ -49,8 +49,10 @@ struct Version {
   std::int32_t number = 0;
 };
 
+// Real numbers: one for an element, or the two parts of a complex one, so that a view may look at
+// parts.
 struct Storage {
-  Numbers values;
+  absl::InlinedVector<double, 2> parts;
 };
 
 struct Tensor {
@@ -58,7 +60,8 @@ struct Tensor {
   Device device;
   Shape shape;
   Storage* storage = nullptr;
-  Map elements;  // which elements of the storage, in row-major order; null: all of them
+  Map parts;  // which parts of the storage, element by element in row-major order; null: all of
+              // them
   Version* version = nullptr;
   std::shared_ptr<const SparseCoordinates> sparse;  // set: a sparse tensor, elements kept densely
   std::optional<Shape> strides;  // of a leaf or a `.grad`, where a clause fixes them (LEAF-4)
@@ -152,6 +155,8 @@ class Graph {
   // Another handle on elements of the same storage, without history.
   Tensor* alias(const Tensor& tensor);
   Tensor* view(const Tensor& tensor, const Map& elements, Shape shape);
+  // The same parts as elements of another type.
+  Tensor* view_as(const Tensor& tensor, ScalarType type, Shape shape);
   void give_own_version(Tensor& tensor) { tensor.version = make_version(); }
 
   // ---- History

@@ -1,7 +1,8 @@
 // Arithmetic and functions of one argument. Tested by operations_test.cpp.
 //
 // In each pair the backward function comes first. `g` is the gradient of the result.
-#include "reference_engine/error.h"
+#include <numbers>
+
 #include "reference_engine/graph/in_place.h"
 #include "reference_engine/graph/operation.h"
 #include "reference_engine/graph/operations.h"
@@ -22,12 +23,6 @@ Tensor number_like(const Tensor& a, double value) {
 // 1 where the condition holds, else 0, in the type of `like`.
 Tensor indicator(Compare compare, const Tensor& a, const Tensor& b, ScalarType type) {
   return kernels::cast(kernels::compare(compare, a, b), type);
-}
-
-Gradients one(Tensor gradient) {
-  Gradients gradients;
-  gradients.push_back(std::move(gradient));
-  return gradients;
 }
 
 // ---- Two operands ------------------------------------------------------------------------------
@@ -69,6 +64,33 @@ Gradients div_backward(Operation& op, const Gradients& g) {
 }
 constexpr OperationKind div_kind{"Div", div_backward};
 
+// `a`, but 1 where both conditions hold: there a factor of the gradient is not what the formula
+// says.
+Tensor one_where(const Tensor& first, const Tensor& second, const Tensor& a) {
+  const Tensor no = full({}, 0, ScalarType::boolean, a.device());
+  return where(kernels::where(first, second, no), number_like(a, 1), a);
+}
+
+// By a: b * a ** (b - 1), and 0 for 0 ** 0. By b: a ** b * log(a), and 0 where a is 0 and b is not
+// negative.
+Gradients pow_backward(Operation& op, const Gradients& g) {
+  Gradients result(2);
+  const Tensor a = op.saved(0);
+  const Tensor b = op.saved(1);
+  const Tensor zero = kernels::compare(Compare::equal, a, number_like(a, 0));
+  if (op.needs(0)) {
+    const Tensor base = one_where(zero, kernels::compare(Compare::equal, b, number_like(b, 0)), a);
+    result[0] = op.fit(0, mul(g[0], conj(mul(b, pow(base, add_scalar(b, -1))))));
+  }
+  if (op.needs(1)) {
+    const Tensor part = is_complex(b.type()) ? kernels::unary(Unary::real, b) : b;
+    const Tensor rises = kernels::compare(Compare::less_equal, number_like(part, 0), part);
+    result[1] = op.fit(1, mul(g[0], conj(mul(op.saved(2), log(one_where(zero, rises, a))))));
+  }
+  return result;
+}
+constexpr OperationKind pow_kind{"Pow", pow_backward};
+
 // Both operands take half of the gradient where they tie.
 template <Compare compare, bool swapped>
 Gradients extremum_backward(Operation& op, const Gradients& g) {
@@ -107,6 +129,14 @@ Gradients mm_backward(Operation& op, const Gradients& g) {
 }
 constexpr OperationKind mm_kind{"Mm", mm_backward};
 
+Gradients bmm_backward(Operation& op, const Gradients& g) {
+  Gradients result(2);
+  if (op.needs(0)) result[0] = op.fit(0, bmm(g[0], conj(transpose(op.saved(1), 1, 2))));
+  if (op.needs(1)) result[1] = op.fit(1, bmm(conj(transpose(op.saved(0), 1, 2)), g[0]));
+  return result;
+}
+constexpr OperationKind bmm_kind{"Bmm", bmm_backward};
+
 // Each operand is saved only for the other one's gradient.
 void save_operands(const OperationPointer& op, const Tensor& a, const Tensor& b) {
   if (!op) return;
@@ -144,13 +174,13 @@ Gradients add_scalar_backward(Operation&, const Gradients& g) {
 }
 constexpr OperationKind add_scalar_kind{"AddScalar", add_scalar_backward, true};
 
-Gradients pow_backward(Operation& op, const Gradients& g) {
+Gradients power_backward(Operation& op, const Gradients& g) {
   const double exponent = op.parameters.first;
   if (exponent == 0) return one(zeros(g[0].shape(), g[0].type(), g[0].device()));
   const Tensor slope = scale(pow(op.saved(0), exponent - 1), exponent);
   return one(mul(g[0], conj(slope)));
 }
-constexpr OperationKind pow_kind{"Pow", pow_backward};
+constexpr OperationKind power_kind{"Power", power_backward};
 
 // The saved tensor is a factor that does not change with the operand: a mask.
 Gradients masked_backward(Operation& op, const Gradients& g) {
@@ -158,16 +188,10 @@ Gradients masked_backward(Operation& op, const Gradients& g) {
 }
 constexpr OperationKind clamp_kind{"Clamp", masked_backward};
 
-// The value of a function whose node has saved it, or its argument (then the first parameter is 1).
-Tensor value_of(Operation& op, Tensor (*function)(const Tensor&)) {
-  const Tensor saved = op.saved(0);
-  return op.parameters.first == 1 ? function(saved) : saved;
-}
-
 // ---- Functions, from their argument x or their value y -----------------------------------------
 
 Gradients exp_backward(Operation& op, const Gradients& g) {
-  return one(mul(g[0], conj(value_of(op, exp))));
+  return one(mul(g[0], conj(op.saved(0))));  // y
 }
 constexpr OperationKind exp_kind{"Exp", exp_backward};
 
@@ -175,6 +199,16 @@ Gradients log_backward(Operation& op, const Gradients& g) {
   return one(div(g[0], conj(op.saved(0))));  // x
 }
 constexpr OperationKind log_kind{"Log", log_backward};
+
+Gradients expm1_backward(Operation& op, const Gradients& g) {
+  return one(mul(g[0], add_scalar(conj(op.saved(0)), 1)));  // y
+}
+constexpr OperationKind expm1_kind{"Expm1", expm1_backward};
+
+Gradients log1p_backward(Operation& op, const Gradients& g) {
+  return one(div(g[0], add_scalar(conj(op.saved(0)), 1)));  // x
+}
+constexpr OperationKind log1p_kind{"Log1p", log1p_backward};
 
 Gradients sin_backward(Operation& op, const Gradients& g) {
   return one(mul(g[0], conj(cos(op.saved(0)))));  // x
@@ -186,20 +220,32 @@ Gradients cos_backward(Operation& op, const Gradients& g) {
 }
 constexpr OperationKind cos_kind{"Cos", cos_backward};
 
+Gradients tan_backward(Operation& op, const Gradients& g) {
+  const Tensor y = conj(op.saved(0));
+  return one(mul(g[0], add_scalar(mul(y, y), 1)));
+}
+constexpr OperationKind tan_kind{"Tan", tan_backward};
+
 Gradients tanh_backward(Operation& op, const Gradients& g) {
-  const Tensor y = conj(value_of(op, tanh));
+  const Tensor y = conj(op.saved(0));
   return one(mul(g[0], add_scalar(neg(mul(y, y)), 1)));
 }
 constexpr OperationKind tanh_kind{"Tanh", tanh_backward};
 
 Gradients sigmoid_backward(Operation& op, const Gradients& g) {
-  const Tensor y = conj(value_of(op, sigmoid));
+  const Tensor y = conj(op.saved(0));
   return one(mul(g[0], mul(y, add_scalar(neg(y), 1))));
 }
 constexpr OperationKind sigmoid_kind{"Sigmoid", sigmoid_backward};
 
+Gradients erf_backward(Operation& op, const Gradients& g) {
+  const Tensor x = op.saved(0);
+  return one(mul(g[0], scale(exp(neg(mul(x, x))), 2 * std::numbers::inv_sqrtpi)));
+}
+constexpr OperationKind erf_kind{"Erf", erf_backward};
+
 Gradients relu_backward(Operation& op, const Gradients& g) {
-  const Tensor y = value_of(op, relu);
+  const Tensor y = op.saved(0);
   return one(mul(g[0], indicator(Compare::less, number_like(y, 0), y, g[0].type())));
 }
 constexpr OperationKind relu_kind{"Relu", relu_backward};
@@ -211,7 +257,11 @@ constexpr OperationKind sqrt_kind{"Sqrt", sqrt_backward};
 
 Gradients abs_backward(Operation& op, const Gradients& g) {
   const Tensor x = op.saved(0);
-  if (is_complex(x.type())) return one(mul(g[0], div(x, cast(abs(x), x.type()))));
+  if (is_complex(x.type())) {
+    const Tensor modulus = abs(x);
+    const Tensor zero = kernels::compare(Compare::equal, modulus, number_like(modulus, 0));
+    return one(mul(g[0], div(x, cast(where(zero, number_like(modulus, 1), modulus), x.type()))));
+  }
   return one(mul(g[0], kernels::unary(Unary::sign, detach(x))));
 }
 constexpr OperationKind abs_kind{"Abs", abs_backward};
@@ -234,25 +284,17 @@ Tensor from_value(const OperationKind& kind, Unary function, const Tensor& a) {
 }
 
 // In place, such a function saves the changed tensor itself, and so notices a later change
-// (KEEP-3). On a view it saves its argument: its own node is then a part of another one
-// (in_place.h), and what it saved must not lead to it on a second way.
+// (KEEP-3).
 void from_value_(const OperationKind& kind, Unary function, const Tensor& a) {
-  const AutogradState* state = autograd_state(a);
-  if (!is_recorded({a}) || (state && state->view)) {
-    return change_in_place(a, [&](const Tensor& x) {
-      Tensor result = kernels::unary(function, x);
-      if (auto op = record(kind, result, {x})) {
-        op->parameters.first = 1;
-        op->save(0, x);
-      }
-      return result;
-    });
-  }
   check_changeable(a);
-  auto op = make_node<Operation>(kind, gradient_edges({a}));
-  op->add_slot(InputMetadata(a));
+  OperationPointer op;
+  if (is_recorded({a})) {
+    op = make_node<Operation>(kind, gradient_edges({a}));
+    op->add_slot(InputMetadata(a));
+  }
   kernels::unary_(function, a);
-  replace_producer(a, {op, 0});
+  if (!op) return;
+  adopt_history(a, op);
   op->save_output(0, a);
 }
 
@@ -303,9 +345,19 @@ Tensor add_scalar(const Tensor& a, double term) {
 
 Tensor pow(const Tensor& a, double exponent) {
   Tensor result = kernels::pow(a, exponent);
-  if (auto op = record(pow_kind, result, {a})) {
+  if (auto op = record(power_kind, result, {a})) {
     op->parameters.first = exponent;
     op->save(0, a);
+  }
+  return result;
+}
+
+Tensor pow(const Tensor& a, const Tensor& b) {
+  Tensor result = kernels::binary(Binary::pow, a, b);
+  if (auto op = record(pow_kind, result, {a, b})) {
+    op->save(0, a);
+    op->save(1, b);
+    if (op->next_edges()[1]) op->save_output(2, result);
   }
   return result;
 }
@@ -338,11 +390,21 @@ Tensor mm(const Tensor& a, const Tensor& b) {
   return multiplied(mm_kind, kernels::mm(a, b), a, b);
 }
 
+Tensor bmm(const Tensor& a, const Tensor& b) {
+  return multiplied(bmm_kind, kernels::bmm(a, b), a, b);
+}
+
 Tensor exp(const Tensor& a) {
   return from_value(exp_kind, Unary::exp, a);
 }
 Tensor log(const Tensor& a) {
   return from_argument(log_kind, Unary::log, a);
+}
+Tensor expm1(const Tensor& a) {
+  return from_value(expm1_kind, Unary::expm1, a);
+}
+Tensor log1p(const Tensor& a) {
+  return from_argument(log1p_kind, Unary::log1p, a);
 }
 Tensor sin(const Tensor& a) {
   return from_argument(sin_kind, Unary::sin, a);
@@ -350,11 +412,17 @@ Tensor sin(const Tensor& a) {
 Tensor cos(const Tensor& a) {
   return from_argument(cos_kind, Unary::cos, a);
 }
+Tensor tan(const Tensor& a) {
+  return from_value(tan_kind, Unary::tan, a);
+}
 Tensor tanh(const Tensor& a) {
   return from_value(tanh_kind, Unary::tanh, a);
 }
 Tensor sigmoid(const Tensor& a) {
   return from_value(sigmoid_kind, Unary::sigmoid, a);
+}
+Tensor erf(const Tensor& a) {
+  return from_argument(erf_kind, Unary::erf, a);
 }
 Tensor relu(const Tensor& a) {
   return from_value(relu_kind, Unary::relu, a);

@@ -14,17 +14,23 @@ namespace {
   throw Error(ErrorCategory::invalid_argument, message);
 }
 
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorCategory::in_place, message);
+}
+
 // See Note [In-place changes]. The first edge is the base's as it was, the others are those that
 // the operation has besides that of the view.
-class InPlaceOnView : public Node {
+class InPlaceOnView final : public Node, private Operation::Whole {
  public:
-  InPlaceOnView(const Tensor& base, ViewSteps steps, NodePointer operation)
-      : steps_(std::move(steps)), operation_(std::move(operation)) {
+  InPlaceOnView(const ViewOrigin& origin, OperationPointer operation)
+      : steps_(origin.steps), operation_(std::move(operation)) {
     Edges edges = operation_->next_edges();
-    edges[0] = gradient_edge(base);
+    edges[0] = gradient_edge(origin.base);
     set_next_edges(std::move(edges));
-    add_slot(InputMetadata(base));
+    add_slot(InputMetadata(origin.base));
+    operation_->set_whole(this);
   }
+  ~InPlaceOnView() override { operation_->set_whole(nullptr); }
 
   std::string name() const override { return "InPlaceOnView"; }
   void release_saved() override { operation_->release_saved(); }
@@ -40,13 +46,16 @@ class InPlaceOnView : public Node {
   }
 
  private:
+  Edge place_of_part() override {
+    return {make_view_node({NodePointer(this), 0}, operation_->slot(0), steps_), 0};
+  }
   Tensor part_or_zeros(const Tensor& part) const {
     const InputMetadata& slot = operation_->slot(0);
     return part.defined() ? part : zeros(slot.shape, slot.type, slot.device());
   }
 
   const ViewSteps steps_;
-  const NodePointer operation_;
+  const OperationPointer operation_;
 };
 
 // The elements before the change, with their place in the graph.
@@ -57,32 +66,29 @@ Tensor value_before(const Tensor& a) {
   return before;
 }
 
-void adopt_history(const Tensor& a, Edge producer) {
-  AutogradState* state = autograd_state(a);
-  if (!state || !state->view) {
-    replace_producer(a, std::move(producer));
-    return;
-  }
-  const ViewOrigin& origin = *state->view;
-  replace_producer(
-      origin.base,
-      {make_node<InPlaceOnView>(origin.base, origin.steps, std::move(producer.node)), 0});
-}
-
 }  // namespace
 
 void check_changeable(const Tensor& a) {
   if (a.is_sparse()) invalid("in-place changes of sparse tensors");
   for (std::size_t i = 0; i < a.shape().size(); ++i) {
     if (a.shape()[i] > 1 && a.strides()[i] == 0) {
-      invalid("an in-place change of an expanded tensor, whose elements share places");
+      refuse("an in-place change of an expanded tensor, whose elements share places");
     }
   }
   if (!is_recording()) return;
   const AutogradState* state = autograd_state(a);
   const Tensor& changed = state && state->view ? state->view->base : a;
   if (is_leaf(changed) && requires_grad(changed)) {
-    invalid("an in-place change, while recording, of a leaf that requires grad");
+    refuse("an in-place change, while recording, of a leaf that requires grad");
+  }
+}
+
+void adopt_history(const Tensor& a, const OperationPointer& operation) {
+  const AutogradState* state = autograd_state(a);
+  if (state && state->view) {
+    replace_producer(state->view->base, {make_node<InPlaceOnView>(*state->view, operation), 0});
+  } else {
+    replace_producer(a, {operation, 0});
   }
 }
 
@@ -93,8 +99,10 @@ void change_in_place(const Tensor& a, const std::function<Tensor(const Tensor&)>
     invalid("an in-place change of " + describe(a) + " to " + describe(result));
   }
   kernels::copy_(a, result);
-  const Edge edge = gradient_edge(cast(result, a.type()));
-  if (edge) adopt_history(a, edge);
+  const NodePointer operation = producer(result);
+  if (!operation) return;
+  operation->set_slot(0, InputMetadata(a));  // the result may have been of a wider type
+  adopt_history(a, OperationPointer(static_cast<Operation*>(operation.get())));
 }
 
 Edge edge_through_base(const Tensor& view, const ViewOrigin& origin) {

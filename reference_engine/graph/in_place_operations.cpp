@@ -8,9 +8,13 @@
 namespace gradcts::reference {
 namespace {
 
-// What was there before does not matter any more: no gradient flows on to it.
+// What was there before does not matter any more: its gradient is zero.
 Gradients overwrite_backward(Operation& op, const Gradients& g) {
   Gradients result(op.next_edges().size());
+  if (op.needs(0)) {
+    const InputMetadata& before = op.input(0);
+    result[0] = zeros(before.shape, before.type, before.device());
+  }
   if (result.size() > 1 && op.needs(1)) {
     const Device device = op.input(1).device();
     result[1] = to_device(op.fit(1, g[0]), device);
@@ -43,6 +47,9 @@ void sub_(const Tensor& a, const Tensor& b) {
 }
 void mul_(const Tensor& a, const Tensor& b) {
   change_in_place(a, [&](const Tensor& x) { return mul(x, b.is_same(a) ? x : b); });
+}
+void div_(const Tensor& a, const Tensor& b) {
+  change_in_place(a, [&](const Tensor& x) { return div(x, b.is_same(a) ? x : b); });
 }
 void scale_(const Tensor& a, double factor) {
   change_in_place(a, [=](const Tensor& x) { return scale(x, factor); });

@@ -61,6 +61,9 @@ class Node : public Disposable {
 
   virtual std::string name() const = 0;
 
+  // Where the output of the slot stands in the graph: as a rule at this node.
+  virtual Edge output_place(std::uint32_t slot) { return {NodePointer(this), slot}; }
+
   // Lets go of what was saved for apply(), which must then throw Error(graph_released) if it needs
   // it (KEEP-1). Called after the node ran in a pass that does not keep the graph.
   virtual void release_saved() {}
@@ -72,6 +75,10 @@ class Node : public Disposable {
 
   // Adds a slot for an output of this kind; returns its number.
   std::uint32_t add_slot(InputMetadata metadata);
+  // Only while no one else has seen the node.
+  void set_slot(std::uint32_t number, InputMetadata metadata) {
+    slots_[number] = std::move(metadata);
+  }
   std::uint32_t slot_count() const { return static_cast<std::uint32_t>(slots_.size()); }
   const InputMetadata& slot(std::uint32_t number) const { return slots_[number]; }
 

@@ -46,6 +46,20 @@ class Operation final : public Node {
 
   const OperationKind& kind() const { return kind_; }
 
+  // A node that this one is a part of, and that lets go of it first: the output stands where that
+  // one says (in_place.h). Null: nobody does.
+  class Whole {
+   public:
+    virtual Edge place_of_part() = 0;
+
+   protected:
+    ~Whole() = default;
+  };
+  void set_whole(Whole* whole) { whole_ = whole; }
+  Edge output_place(std::uint32_t slot) override {
+    return whole_ ? whole_->place_of_part() : Node::output_place(slot);
+  }
+
   // To be set before the node is used.
   OperationParameters parameters;
 
@@ -66,10 +80,18 @@ class Operation final : public Node {
 
  private:
   const OperationKind& kind_;
+  Whole* whole_ = nullptr;
   std::array<SavedTensor, max_saved> saved_;
 };
 
 using OperationPointer = IntrusivePointer<Operation>;
+
+// The gradients of a node with one edge.
+inline Gradients one(Tensor gradient) {
+  Gradients gradients;
+  gradients.push_back(std::move(gradient));
+  return gradients;
+}
 
 // Records the operation as the producer of its result; null where nothing is to be recorded.
 OperationPointer record(const OperationKind& kind, const Tensor& result,

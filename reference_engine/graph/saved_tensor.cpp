@@ -103,7 +103,7 @@ Tensor SavedTensor::unpack(Node& owner) const {
                     std::to_string(tensor.version()));
   }
   if (!content->is_output && !content->edge) return tensor;
-  Edge edge = content->is_output ? Edge{NodePointer(&owner), content->slot} : content->edge;
+  Edge edge = content->is_output ? owner.output_place(content->slot) : content->edge;
   if (!edge || !is_recording()) return tensor;
   tensor = tensor.alias();
   make_autograd_state(tensor).producer = std::move(edge);

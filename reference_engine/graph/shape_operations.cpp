@@ -1,9 +1,9 @@
 // Reductions, views, copies, types and devices. Tested by operations_test.cpp.
 #include <algorithm>
-#include <numeric>
 
 #include "reference_engine/error.h"
 #include "reference_engine/graph/autograd_state.h"
+#include "reference_engine/graph/dimensions.h"
 #include "reference_engine/graph/operation.h"
 #include "reference_engine/graph/operations.h"
 #include "reference_engine/graph/recording.h"
@@ -13,45 +13,11 @@
 namespace gradcts::reference {
 namespace {
 
-Gradients one(Tensor gradient) {
-  Gradients gradients;
-  gradients.push_back(std::move(gradient));
-  return gradients;
-}
-
 [[noreturn]] void invalid(const std::string& message) {
   throw Error(ErrorCategory::invalid_argument, message);
 }
 
-// Dimensions may be counted from the end, by negative numbers.
-std::int64_t normal_dim(const Tensor& a, std::int64_t dim) {
-  const std::int64_t normal = dim < 0 ? dim + a.dim() : dim;
-  if (normal < 0 || normal >= a.dim()) {
-    invalid("dimension " + std::to_string(dim) + " of " + describe(a));
-  }
-  return normal;
-}
-
-Shape normal_dims(const Tensor& a, ShapeView dims) {
-  Shape result;
-  for (std::int64_t dim : dims) result.push_back(normal_dim(a, dim));
-  return result;
-}
-
-Shape all_dims(const Tensor& a) {
-  Shape dims(a.shape().size());
-  std::iota(dims.begin(), dims.end(), 0);
-  return dims;
-}
-
 // ---- Reductions --------------------------------------------------------------------------------
-
-// The gradient of a sum, with the summed dimensions back as ones.
-Tensor with_kept_dims(const Tensor& g, ShapeView input_shape, ShapeView dims) {
-  Shape shape(input_shape.begin(), input_shape.end());
-  for (std::int64_t dim : dims) shape[static_cast<std::size_t>(dim)] = 1;
-  return reshape(g, shape);
-}
 
 Gradients sum_backward(Operation& op, const Gradients& g) {
   const Shape& shape = op.input(0).shape;
@@ -90,10 +56,13 @@ Gradients transpose_backward(Operation& op, const Gradients& g) {
 constexpr OperationKind transpose_kind{"Transpose", transpose_backward};
 
 Gradients part_backward(Operation& op, const Gradients& g) {
-  return one(embed(g[0], op.input(0).shape, op.parameters.steps));
+  const InputMetadata& whole = op.input(0);
+  return one(embed(g[0], whole.shape, whole.type, op.parameters.steps));
 }
 constexpr OperationKind select_kind{"Select", part_backward};
 constexpr OperationKind slice_kind{"Slice", part_backward};
+constexpr OperationKind as_real_kind{"AsReal", part_backward};
+constexpr OperationKind as_complex_kind{"AsComplex", part_backward};
 constexpr OperationKind view_kind{"View", part_backward};
 
 Gradients alias_backward(Operation&, const Gradients& g) {
@@ -115,6 +84,10 @@ const OperationKind& kind_of(ViewStep::Kind kind) {
       return select_kind;
     case ViewStep::Kind::slice:
       return slice_kind;
+    case ViewStep::Kind::as_real:
+      return as_real_kind;
+    case ViewStep::Kind::as_complex:
+      return as_complex_kind;
   }
   return view_kind;
 }
@@ -129,8 +102,9 @@ Tensor view(const Tensor& a, ViewStep step) {
   return result;
 }
 
+// Of a gradient, whose strides may be any.
 Tensor take_steps(Tensor a, const ViewSteps& steps) {
-  for (const ViewStep& step : steps) a = view(a, step);
+  for (const ViewStep& step : steps) a = view(is_viewable(a, step) ? a : clone(a), step);
   return a;
 }
 
@@ -143,8 +117,8 @@ Gradients replace_part_backward(Operation& op, const Gradients& g) {
   Gradients result(2);
   const auto& steps = op.parameters.steps;
   if (op.needs(0)) {
-    const Shape part = make_view(g[0], steps).shape();
-    result[0] = replace_part(g[0], steps, zeros(part, g[0].type(), g[0].device()));
+    const Tensor part = take_steps(detach(g[0]), steps);
+    result[0] = replace_part(g[0], steps, zeros(part.shape(), part.type(), part.device()));
   }
   if (op.needs(1)) result[1] = take_steps(g[0], steps);
   return result;
@@ -252,8 +226,9 @@ Tensor reshape(const Tensor& a, ShapeView shape) {
   if (element_count(sizes) != a.element_count()) {
     invalid(describe(a) + " cannot be reshaped to " + to_string(shape));
   }
-  if (is_viewable(a, sizes)) return view(a, {ViewStep::Kind::reshape, sizes});
-  Tensor result = make_view(kernels::clone(a), {ViewStep::Kind::reshape, sizes});
+  const ViewStep step{ViewStep::Kind::reshape, sizes};
+  if (is_viewable(a, step)) return view(a, step);
+  Tensor result = make_view(kernels::clone(a), step);
   record(reshape_kind, result, {a});
   return result;
 }
@@ -306,6 +281,14 @@ std::vector<Tensor> unbind(const Tensor& a, std::int64_t dim) {
   return results;
 }
 
+Tensor view_as_real(const Tensor& a) {
+  return view(a, {ViewStep::Kind::as_real, {}});
+}
+
+Tensor view_as_complex(const Tensor& a) {
+  return view(a, {ViewStep::Kind::as_complex, {}});
+}
+
 Tensor cat(absl::Span<const Tensor> tensors, std::int64_t dim) {
   if (tensors.empty()) invalid("cat of no tensors");
   dim = normal_dim(tensors[0], dim);
@@ -329,8 +312,8 @@ Tensor cat(absl::Span<const Tensor> tensors, std::int64_t dim) {
   return result;
 }
 
-Tensor embed(const Tensor& part, ShapeView shape, const ViewSteps& steps) {
-  Tensor result = zeros(shape, part.type(), part.device());
+Tensor embed(const Tensor& part, ShapeView shape, ScalarType type, const ViewSteps& steps) {
+  Tensor result = zeros(shape, type, part.device());
   kernels::copy_(make_view(result, steps), part);
   if (auto op = record(embed_kind, result, {part})) op->parameters.steps = steps;
   return result;

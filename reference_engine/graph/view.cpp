@@ -90,9 +90,10 @@ Tensor sliced(const Tensor& tensor, std::size_t dim, std::int64_t begin, std::in
 
 }  // namespace
 
-bool is_viewable(const Tensor& tensor, ShapeView shape) {
+bool is_viewable(const Tensor& tensor, const ViewStep& step) {
+  if (step.kind == ViewStep::Kind::as_complex) return has_pairs(tensor);
   Strides strides;
-  return reshaped_strides(tensor, shape, strides);
+  return step.kind != ViewStep::Kind::reshape || reshaped_strides(tensor, step.numbers, strides);
 }
 
 Tensor make_view(const Tensor& tensor, const ViewStep& step) {
@@ -110,6 +111,10 @@ Tensor make_view(const Tensor& tensor, const ViewStep& step) {
       return selected(tensor, static_cast<std::size_t>(n[0]), n[1]);
     case ViewStep::Kind::slice:
       return sliced(tensor, static_cast<std::size_t>(n[0]), n[1], n[2], n[3]);
+    case ViewStep::Kind::as_real:
+      return as_real(tensor);
+    case ViewStep::Kind::as_complex:
+      return as_complex(tensor);
   }
   return tensor;
 }

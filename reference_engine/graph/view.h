@@ -14,7 +14,16 @@
 namespace gradcts::reference {
 
 struct ViewStep {
-  enum class Kind : std::uint8_t { alias, reshape, expand, transpose, select, slice };
+  enum class Kind : std::uint8_t {
+    alias,
+    reshape,
+    expand,
+    transpose,
+    select,
+    slice,
+    as_real,     // a complex tensor as the parts of its elements
+    as_complex,  // and the other way round
+  };
   Kind kind;
   Shape numbers;  // the shape; or the dimensions; or dimension and index; or dimension, begin, end,
                   // step
@@ -22,11 +31,12 @@ struct ViewStep {
 using ViewSteps = std::vector<ViewStep>;
 
 // The view, sharing the storage; without autograd. Throws Error(invalid_argument) for a step that
-// does not fit, and for a reshape that strides cannot express.
+// does not fit, and for one that strides cannot express.
 Tensor make_view(const Tensor& tensor, const ViewStep& step);
 Tensor make_view(Tensor tensor, const ViewSteps& steps);
 
-// Can the strides express the reshape?
-bool is_viewable(const Tensor& tensor, ShapeView shape);
+// Can the strides express the step? Only a reshape and pairs as complex numbers may fail; of a
+// contiguous tensor every step is a view.
+bool is_viewable(const Tensor& tensor, const ViewStep& step);
 
 }  // namespace gradcts::reference

@@ -9,8 +9,8 @@ namespace gradcts::reference {
 // The part, through ordinary views.
 Tensor view_of(const Tensor& whole, const ViewSteps& steps);
 
-// Zeros of this shape, with `part` where the view looks.
-Tensor embed(const Tensor& part, ShapeView shape, const ViewSteps& steps);
+// Zeros of this shape and type, with `part` where the view looks.
+Tensor embed(const Tensor& part, ShapeView shape, ScalarType type, const ViewSteps& steps);
 
 // A copy of `whole` with `part` where the view looks.
 Tensor replace_part(const Tensor& whole, const ViewSteps& steps, const Tensor& part);

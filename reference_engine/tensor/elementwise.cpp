@@ -48,6 +48,34 @@ C sign_of(C x) {
   }
 }
 
+// e ** z - 1 and log(1 + z) keep their digits near 0, in both parts.
+template <typename C>
+C expm1_of(C z) {
+  if constexpr (is_complex_element<C>) {
+    using Part = typename C::value_type;
+    const Part half = std::sin(z.imag() / 2);
+    return {std::expm1(z.real()) * std::cos(z.imag()) - 2 * half * half,
+            std::exp(z.real()) * std::sin(z.imag())};
+  } else {
+    return std::expm1(z);
+  }
+}
+
+template <typename C>
+C log1p_of(C z) {
+  if constexpr (is_complex_element<C>) {
+    using Part = typename C::value_type;
+    const Part x = z.real();
+    const Part y = z.imag();
+    const bool near = std::abs(x) < Part(0.5) && std::abs(y) < Part(0.5);
+    const Part modulus =
+        near ? std::log1p(x * (2 + x) + y * y) / 2 : std::log(std::hypot(1 + x, y));
+    return {modulus, std::atan2(y, 1 + x)};
+  } else {
+    return std::log1p(z);
+  }
+}
+
 template <typename T>
 void unary_of_any_field(Unary function, const T* a, T* r, std::int64_t n) {
   switch (function) {
@@ -57,10 +85,16 @@ void unary_of_any_field(Unary function, const T* a, T* r, std::int64_t n) {
       return map(a, r, n, [](auto x) { return std::exp(x); });
     case Unary::log:
       return map(a, r, n, [](auto x) { return std::log(x); });
+    case Unary::expm1:
+      return map(a, r, n, [](auto x) { return expm1_of(x); });
+    case Unary::log1p:
+      return map(a, r, n, [](auto x) { return log1p_of(x); });
     case Unary::sin:
       return map(a, r, n, [](auto x) { return std::sin(x); });
     case Unary::cos:
       return map(a, r, n, [](auto x) { return std::cos(x); });
+    case Unary::tan:
+      return map(a, r, n, [](auto x) { return std::tan(x); });
     case Unary::tanh:
       return map(a, r, n, [](auto x) { return std::tanh(x); });
     case Unary::sigmoid:
@@ -71,6 +105,7 @@ void unary_of_any_field(Unary function, const T* a, T* r, std::int64_t n) {
       return map(a, r, n, [](auto x) { return sign_of(x); });
     case Unary::reciprocal:
       return map(a, r, n, [](auto x) { return decltype(x)(1) / x; });
+    case Unary::erf:
     case Unary::relu:
     case Unary::abs:
     case Unary::conj:
@@ -83,6 +118,8 @@ void unary_of_any_field(Unary function, const T* a, T* r, std::int64_t n) {
 template <typename T>
 void unary_real(Unary function, const T* a, T* r, std::int64_t n) {
   switch (function) {
+    case Unary::erf:
+      return map(a, r, n, [](auto x) { return std::erf(x); });
     case Unary::relu:
       return map(a, r, n, [](auto x) { return x < decltype(x)(0) ? decltype(x)(0) : x; });
     case Unary::abs:
@@ -128,6 +165,7 @@ void check_unary(Unary function, ScalarType type) {
   require(type != ScalarType::boolean, "arithmetic", type);
   require(is_differentiable(type) || function == Unary::neg, "a function of real numbers", type);
   require(!is_complex(type) || function != Unary::relu, "relu", type);
+  require(!is_complex(type) || function != Unary::erf, "erf", type);
 }
 
 void run_unary(Unary function, const Tensor& result, const Tensor& a) {
@@ -139,11 +177,6 @@ void run_unary(Unary function, const Tensor& result, const Tensor& a) {
       output.finish();
     });
   });
-}
-
-ScalarType real_type(ScalarType type) {
-  if (type == ScalarType::complex64) return ScalarType::float32;
-  return type == ScalarType::complex128 ? ScalarType::float64 : type;
 }
 
 bool gives_real(Unary function) {
@@ -160,6 +193,16 @@ C maximum_of(C x, C y) {
 template <typename C>
 C minimum_of(C x, C y) {
   return x != x || x < y ? x : y;
+}
+
+// 0 ** 0 is 1, also for complex numbers.
+template <typename C>
+C power_of(C x, C y) {
+  if constexpr (is_complex_element<C>) {
+    if (y == C(0)) return C(1);
+    if (x == C(0) && y.real() > 0) return C(0);
+  }
+  return std::pow(x, y);
 }
 
 template <typename T>
@@ -191,7 +234,7 @@ void binary_loop(Binary function, const T* a, const T* b, T* r, std::int64_t n) 
   if constexpr (field) {
     if (function == Binary::div) return map(a, b, r, n, [](auto x, auto y) { return x / y; });
     if (function == Binary::pow) {
-      return map(a, b, r, n, [](auto x, auto y) { return std::pow(x, y); });
+      return map(a, b, r, n, [](auto x, auto y) { return power_of(x, y); });
     }
   }
   binary_ring(function, a, b, r, n);

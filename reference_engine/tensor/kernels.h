@@ -21,10 +21,14 @@ enum class Unary : std::uint8_t {
   neg,
   exp,
   log,
+  expm1,
+  log1p,
   sin,
   cos,
+  tan,
   tanh,
   sigmoid,
+  erf,
   relu,
   sqrt,
   abs,
@@ -62,6 +66,26 @@ Tensor sum(const Tensor& a, ShapeView dims, bool keep_dims);
 Tensor sum_to(const Tensor& a, ShapeView shape);
 
 Tensor mm(const Tensor& a, const Tensor& b);
+Tensor bmm(const Tensor& a, const Tensor& b);  // two batches of matrices, of one size
+
+// ---- Along dimensions: these count from 0 to one less than there are ----------------------------
+
+// The largest or the smallest element over dims; NaN where one is NaN. There must be one.
+enum class Extreme : std::uint8_t { largest, smallest };
+Tensor extreme(Extreme which, const Tensor& a, ShapeView dims, bool keep_dims);
+
+// Running sums in rising order, half types in float.
+Tensor cumsum(const Tensor& a, std::int64_t dim);
+
+// With the order along the dimension turned round.
+Tensor flip(const Tensor& a, std::int64_t dim);
+
+// result[i][j] = a[i][index[i][j]] for dim 1, and its mirror image: a copy of `a` in which
+// result[i][index[i][j]] += source[i][j], sums of half types in float. The index is int64, has as
+// many dimensions as the others, and is no larger than they are where they are not indexed; its
+// elements count from 0. Checking them waits for the device.
+Tensor gather(const Tensor& a, std::int64_t dim, const Tensor& index);
+Tensor scatter_add(const Tensor& a, std::int64_t dim, const Tensor& index, const Tensor& source);
 
 // Copies `source`, broadcast and cast, into the elements of `a`; also between devices.
 void copy_(const Tensor& a, const Tensor& source);

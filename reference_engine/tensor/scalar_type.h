@@ -31,6 +31,14 @@ constexpr bool is_complex(ScalarType type) {
 constexpr bool is_differentiable(ScalarType type) {
   return type != ScalarType::int64 && type != ScalarType::boolean;
 }
+constexpr bool is_half(ScalarType type) {
+  return type == ScalarType::float16 || type == ScalarType::bfloat16;
+}
+// The type of the parts of a complex one; a real one itself.
+constexpr ScalarType real_type(ScalarType type) {
+  if (type == ScalarType::complex64) return ScalarType::float32;
+  return type == ScalarType::complex128 ? ScalarType::float64 : type;
+}
 std::size_t element_size(ScalarType type);
 std::string to_string(ScalarType type);
 

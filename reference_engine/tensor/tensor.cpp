@@ -1,5 +1,7 @@
 #include "reference_engine/tensor/tensor.h"
 
+#include <algorithm>
+
 #include "reference_engine/device/runtime.h"
 #include "reference_engine/error.h"
 #include "reference_engine/memory/live_count.h"
@@ -164,6 +166,52 @@ Tensor from_values_strided(absl::Span<const double> values, ShapeView shape, Sha
 Tensor as_strided(const Tensor& tensor, ShapeView shape, ShapeView strides, std::int64_t offset) {
   return Tensor(make_intrusive<TensorImpl>(IntrusivePointer<Storage>(&tensor.storage()), shape,
                                            strides, offset, tensor.type()));
+}
+
+namespace {
+
+Tensor of_other_type(const Tensor& tensor, ScalarType type, ShapeView shape, ShapeView strides,
+                     std::int64_t offset) {
+  return Tensor(make_intrusive<TensorImpl>(IntrusivePointer<Storage>(&tensor.storage()), shape,
+                                           strides, offset, type));
+}
+
+}  // namespace
+
+Tensor as_real(const Tensor& tensor) {
+  if (!is_complex(tensor.type()) || tensor.is_sparse()) {
+    invalid(describe(tensor) + " has no real and imaginary parts to look at");
+  }
+  Shape shape = tensor.shape();
+  Strides strides = tensor.strides();
+  for (std::int64_t& stride : strides) stride *= 2;
+  shape.push_back(2);
+  strides.push_back(1);
+  return of_other_type(tensor, real_type(tensor.type()), shape, strides, 2 * tensor.offset());
+}
+
+bool has_pairs(const Tensor& tensor) {
+  const bool has_complex =
+      tensor.type() == ScalarType::float32 || tensor.type() == ScalarType::float64;
+  if (!has_complex || tensor.is_sparse() || tensor.dim() == 0) return false;
+  if (tensor.shape().back() != 2 || tensor.strides().back() != 1 || tensor.offset() % 2 != 0)
+    return false;
+  return std::all_of(tensor.strides().begin(), tensor.strides().end() - 1,
+                     [](std::int64_t stride) { return stride % 2 == 0; });
+}
+
+Tensor as_complex(const Tensor& tensor) {
+  if (!has_pairs(tensor)) {
+    invalid(describe(tensor) + " has no last dimension of pairs that lie side by side");
+  }
+  Shape shape = tensor.shape();
+  Strides strides = tensor.strides();
+  shape.pop_back();
+  strides.pop_back();
+  for (std::int64_t& stride : strides) stride /= 2;
+  const bool single = tensor.type() == ScalarType::float32;
+  return of_other_type(tensor, single ? ScalarType::complex64 : ScalarType::complex128, shape,
+                       strides, tensor.offset() / 2);
 }
 
 Tensor make_sparse(Tensor indices, Tensor values, ShapeView shape, bool coalesced) {

@@ -100,6 +100,14 @@ Tensor from_values_strided(absl::Span<const double> values, ShapeView shape, Sha
 // A tensor that looks at the storage of another one.
 Tensor as_strided(const Tensor& tensor, ShapeView shape, ShapeView strides, std::int64_t offset);
 
+// The same elements in another way: the two parts of each complex one along a new last dimension,
+// and the pairs of a last dimension as complex ones. Throws Error(invalid_argument) where the
+// tensor is not complex; where it is not of a type that complex ones are made of, or its pairs do
+// not lie side by side.
+Tensor as_real(const Tensor& tensor);
+Tensor as_complex(const Tensor& tensor);
+bool has_pairs(const Tensor& tensor);  // does as_complex() take it?
+
 // A sparse tensor that holds these handles. `coalesced` is believed.
 Tensor make_sparse(Tensor indices, Tensor values, ShapeView shape, bool coalesced = false);
 

@@ -30,12 +30,15 @@ inline ErrorCategory category_of(std::string_view text) {
       {"in combination with fork-based multiprocessing", forked},
       {"is being used in an in-place operation", in_place},
       {"is being modified inplace", in_place},
+      {"refers to a single memory location", in_place},
       {"not require grad", invalid_argument},
       {"doesn't require grad", invalid_argument},
       {"can't retain_grad on", invalid_argument},
       {"grad can be implicitly created only", invalid_argument},
       {"change requires_grad flags of leaf", invalid_argument},
       {"can require gradients", invalid_argument},
+      {"index out of range", invalid_argument},
+      {"is out of bounds for dimension", invalid_argument},
   };
   for (const auto& [phrase, category] : phrases) {
     if (text.find(phrase) != std::string_view::npos) return category;

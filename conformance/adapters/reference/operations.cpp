@@ -30,15 +30,13 @@ Tensor clamp(const Node& node, const Tensor& x) {
   return ref::clamp(x, attribute(node, 0, -infinity), attribute(node, 1, infinity));
 }
 
-Tensor reduce(const Node& node, const Tensor& x) {
-  const bool mean = node.operation == Operation::mean;
+using Reduction = Tensor (*)(const Tensor& x, ref::ShapeView dims, bool keep_dims);
+template <Reduction function>
+Tensor reduce(const List& in, const Node& node) {
   const auto* dims = std::get_if<IntegerList>(&node.attributes[0]);
-  const bool keep = attribute<bool>(node, 1);
-  if (!dims && !keep) return mean ? ref::mean(x) : ref::sum(x);
   IntegerList all;
-  for (std::int64_t i = 0; i < x.dim(); ++i) all.push_back(i);
-  const ref::ShapeView over = dims ? *dims : all;
-  return mean ? ref::mean(x, over, keep) : ref::sum(x, over, keep);
+  for (std::int64_t i = 0; i < in[0].dim(); ++i) all.push_back(i);
+  return function(in[0], dims ? *dims : all, attribute<bool>(node, 1));
 }
 
 Tensor slice(const Node& n, const Tensor& x) {
@@ -54,7 +52,16 @@ template <auto function>
 Tensor two(const List& in, const Node&) {
   return function(in[0], in[1]);
 }
+template <auto function>
+Tensor along(const List& in, const Node& node) {
+  return function(in[0], integer(node, 0));
+}
 // In place: the result is the first operand.
+template <auto function>
+Tensor in_place(const List& in, const Node&) {
+  function(in[0]);
+  return in[0];
+}
 template <auto function>
 Tensor into_first(const List& in, const Node&) {
   function(in[0], in[1]);
@@ -70,13 +77,25 @@ constexpr kit::OperationTable<Apply> operations{
     {Operation::neg, one<ref::neg>},
     {Operation::scale, [](const List& in, const Node& n) { return ref::scale(in[0], number(n)); }},
     {Operation::power, [](const List& in, const Node& n) { return ref::pow(in[0], number(n)); }},
+    {Operation::pow, [](const List& in, const Node&) { return ref::pow(in[0], in[1]); }},
     {Operation::maximum, two<ref::maximum>},
     {Operation::minimum, two<ref::minimum>},
     {Operation::where, [](const List& in, const Node&) { return ref::where(in[0], in[1], in[2]); }},
     {Operation::clamp, [](const List& in, const Node& n) { return clamp(n, in[0]); }},
-    {Operation::sum, [](const List& in, const Node& n) { return reduce(n, in[0]); }},
-    {Operation::mean, [](const List& in, const Node& n) { return reduce(n, in[0]); }},
+    {Operation::sum, reduce<ref::sum>},
+    {Operation::mean, reduce<ref::mean>},
+    {Operation::amax, reduce<ref::amax>},
+    {Operation::amin, reduce<ref::amin>},
+    {Operation::logsumexp, reduce<ref::logsumexp>},
+    {Operation::softmax, along<ref::softmax>},
+    {Operation::log_softmax, along<ref::log_softmax>},
+    {Operation::layer_norm,
+     [](const List& in, const Node& n) { return ref::layer_norm(in[0], in[1], in[2], number(n)); }},
+    {Operation::cumsum, along<ref::cumsum>},
+    {Operation::flip,
+     [](const List& in, const Node& n) { return ref::flip(in[0], attribute<IntegerList>(n, 0)); }},
     {Operation::mm, two<ref::mm>},
+    {Operation::bmm, two<ref::bmm>},
     {Operation::view,
      [](const List& in, const Node& n) {
        return ref::reshape(in[0], attribute<IntegerList>(n, 0));
@@ -94,17 +113,40 @@ constexpr kit::OperationTable<Apply> operations{
        return ref::select(in[0], integer(n, 0), integer(n, 1));
      }},
     {Operation::slice, [](const List& in, const Node& n) { return slice(n, in[0]); }},
+    {Operation::view_as_real, one<ref::view_as_real>},
+    {Operation::view_as_complex, one<ref::view_as_complex>},
     {Operation::cat, [](const List& in, const Node& n) { return ref::cat(in, integer(n, 0)); }},
     {Operation::clone, one<ref::clone>},
     {Operation::detach, one<ref::detach>},
+    {Operation::gather,
+     [](const List& in, const Node& n) { return ref::gather(in[0], integer(n, 0), in[1]); }},
+    {Operation::scatter_add,
+     [](const List& in, const Node& n) {
+       return ref::scatter_add(in[0], integer(n, 0), in[1], in[2]);
+     }},
+    {Operation::index_select,
+     [](const List& in, const Node& n) { return ref::index_select(in[0], integer(n, 0), in[1]); }},
+    {Operation::embedding,
+     [](const List& in, const Node& n) {
+       return ref::embedding(in[0], in[1], attribute<bool>(n, 0));
+     }},
     {Operation::exp, one<ref::exp>},
     {Operation::log, one<ref::log>},
+    {Operation::expm1, one<ref::expm1>},
+    {Operation::log1p, one<ref::log1p>},
     {Operation::sin, one<ref::sin>},
     {Operation::cos, one<ref::cos>},
+    {Operation::tan, one<ref::tan>},
     {Operation::tanh, one<ref::tanh>},
     {Operation::sigmoid, one<ref::sigmoid>},
+    {Operation::erf, one<ref::erf>},
     {Operation::relu, one<ref::relu>},
+    {Operation::abs, one<ref::abs>},
     {Operation::sqrt, one<ref::sqrt>},
+    {Operation::conj,
+     [](const List& in, const Node&) {
+       return ref::is_complex(in[0].type()) ? ref::conj(in[0]) : ref::clone(in[0]);
+     }},
     {Operation::cast,
      [](const List& in, const Node& n) {
        return ref::cast(in[0], to_engine(attribute<ScalarType>(n, 0)));
@@ -116,9 +158,16 @@ constexpr kit::OperationTable<Apply> operations{
     {Operation::add_in_place, into_first<ref::add_>},
     {Operation::sub_in_place, into_first<ref::sub_>},
     {Operation::mul_in_place, into_first<ref::mul_>},
+    {Operation::div_in_place, into_first<ref::div_>},
+    {Operation::neg_in_place, in_place<ref::neg_>},
     {Operation::scale_in_place,
      [](const List& in, const Node& n) { return ref::scale_(in[0], number(n)), in[0]; }},
-    {Operation::exp_in_place, [](const List& in, const Node&) { return ref::exp_(in[0]), in[0]; }},
+    {Operation::exp_in_place, in_place<ref::exp_>},
+    {Operation::tanh_in_place, in_place<ref::tanh_>},
+    {Operation::relu_in_place, in_place<ref::relu_>},
+    {Operation::copy_in_place, into_first<ref::copy_>},
+    {Operation::fill_in_place,
+     [](const List& in, const Node& n) { return ref::fill_(in[0], number(n)), in[0]; }},
 };
 
 }  // namespace

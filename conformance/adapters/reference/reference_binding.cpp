@@ -309,6 +309,8 @@ ErrorCategory category_of(ref::ErrorCategory category) {
       return ErrorCategory::not_differentiable;
     case ref::ErrorCategory::outside_pass:
       return ErrorCategory::outside_pass;
+    case ref::ErrorCategory::in_place:
+      return ErrorCategory::in_place;
     case ref::ErrorCategory::invalid_argument:
       return ErrorCategory::invalid_argument;
     case ref::ErrorCategory::hook_result:
