@@ -1,6 +1,6 @@
 // Access by an index tensor. The gradient of what is read is added up where it was read
 // (scatter_add), and that of what is added is read where it went (gather). Tested by
-// operations_test.cpp.
+// indexing_test.cpp.
 #include "reference_engine/error.h"
 #include "reference_engine/graph/dimensions.h"
 #include "reference_engine/graph/operation.h"
