@@ -368,6 +368,12 @@ TEST(Compare, SparseTensorsAreComparedByWhatTheyAddUpTo) {
   EXPECT_EQ(difference(split, merged, 0), "5 instead of 6");
   TensorValue dense = TensorValue::vector({0, 0, 5});
   EXPECT_EQ(difference(merged, dense, 0), "dense instead of sparse");
+  // What is left to add up has the value of the sum in its type.
+  split.type = merged.type = ScalarType::float32;
+  split.values = {16777216, 1};
+  merged.values = {16777216};
+  merged.coordinates->coalesced = false;
+  EXPECT_EQ(difference(merged, split, 0), std::nullopt);
 }
 
 TEST(Compare, ABoundIsMeasuredInUnitsOfTheType) {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "conformance/oracle/array.h"
+
 namespace gradcts {
 
 namespace {
@@ -16,7 +18,7 @@ Shape row_major(const Shape& shape) {
   return strides;
 }
 
-// The elements that the tensor stands for: those of a sparse one added up.
+// The elements that the tensor stands for: those of a sparse one added up, and rounded to its type.
 std::vector<double> dense_values(const TensorValue& tensor) {
   if (tensor.layout == Layout::strided || !tensor.coordinates) {
     return {tensor.values.begin(), tensor.values.end()};
@@ -36,6 +38,7 @@ std::vector<double> dense_values(const TensorValue& tensor) {
       dense[first + i] += tensor.values[e * block + i];
     }
   }
+  for (double& value : dense) value = oracle::round_to(tensor.type, value).real();
   return dense;
 }
 

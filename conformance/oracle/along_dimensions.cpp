@@ -81,7 +81,7 @@ Tensor* extreme(Graph& graph, Tensor* a, const Attribute& dims, bool keep, bool 
   need_real(*a, "amax or amin");
   const std::vector<bool> reduced = reduced_dimensions(a->shape, dims);
   const Groups groups = groups_of(a->shape, reduced);
-  if (a->storage->parts.empty()) throw Refused{ErrorCategory::invalid_argument};
+  if (count(a->shape) == 0 && groups.number > 0) throw Refused{ErrorCategory::invalid_argument};
   const Array array = elements_of(*a);
   Array best{a->type, reduced_shape(a->shape, reduced, keep), {}};
   for (double value : extremes(array, groups, largest)) best.values.emplace_back(value);

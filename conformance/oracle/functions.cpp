@@ -89,16 +89,6 @@ std::shared_ptr<const SparseCoordinates> merge(const SparseCoordinates& a,
   return merged;
 }
 
-template <typename Function>
-Tensor* binary(Graph& graph, Tensor* a, Tensor* b, Function function) {
-  Array left = elements_of(*a);
-  Array right = elements_of(*b);
-  const ScalarType type = promote(left, right);
-  const Shape shape = broadcast_shape(a->shape, b->shape);
-  return graph.make(elementwise(type, broadcast(left, shape), broadcast(right, shape), function),
-                    common_device(*a, *b));
-}
-
 // ---- Functions of one argument
 // ------------------------------------------------------------------------
 
@@ -117,15 +107,6 @@ Tensor* holomorphic(Graph& graph, Tensor* a, Function function, bool saves_outpu
       });
   if (node) graph.save(*node, saved);
   return out;
-}
-
-// A real function of real numbers where both parts of a complex one are independent of it.
-template <typename Complex, typename Real>
-auto on_type(const Tensor& a, Complex complex_function, Real real_function) {
-  const bool complex_type = is_complex(a.type);
-  return [=](Number v) -> Number {
-    return complex_type ? complex_function(v) : Number(real_function(v.real()));
-  };
 }
 
 #define GRADCTS_ON_TYPE(tensor, function)                        \
@@ -286,6 +267,8 @@ void need_no_nan(const Array& a, const char* function) {
   }
 }
 
+}  // namespace
+
 Gradients relu_rule(Graph& graph, Tensor* out, const Gradients& d) {
   need_no_nan(elements_of(*out), "relu");
   return {weigh(graph, d[0], mask(elements_of(*out), [](Number v) { return v.real() > 0; }))};
@@ -294,6 +277,8 @@ Gradients relu_rule(Graph& graph, Tensor* out, const Gradients& d) {
 Number relu_of(Number v) {
   return v.real() > 0 || v != v ? v : Number(0);
 }
+
+namespace {
 
 Tensor* relu(Graph& graph, Tensor* a) {
   need_dense(*a, "relu");
@@ -314,7 +299,6 @@ Tensor* clamp(Graph& graph, Tensor* a, double low, double high) {
       a->device);
   GraphNode* node = graph.record({a}, {out}, [=](Graph& g, GraphNode& n, const Gradients& d) {
     const Array x = elements_of(*n.unpacked(a));
-    need_no_nan(x, "clamp");
     auto inside = std::make_shared<Array>(elementwise(
         x, [=](Number v) { return Number(low <= v.real() && v.real() <= high ? 1 : 0); }));
     return Gradients{weigh(g, d[0], inside)};
@@ -624,143 +608,6 @@ Tensor* sum_to(Graph& graph, Tensor* a, const Shape& shape) {
   return put(graph, a, broadcast_map(shape, a->shape), shape);
 }
 
-// ---- Views of parts
-// ---------------------------------------------------------------------------------------
-
-Shape shape_of_parts(Shape shape, bool is_complex) {
-  if (is_complex) shape.push_back(2);
-  return shape;
-}
-
-Tensor* parts_of(Graph& graph, Tensor* a) {
-  if (!is_complex(a->type)) return a;
-  need_dense(*a, "parts of complex numbers");
-  Array parts{a->type == ScalarType::complex64 ? ScalarType::float32 : ScalarType::float64,
-              shape_of_parts(a->shape, true),
-              {}};
-  for (const Number& value : elements_of(*a).values) {
-    parts.values.emplace_back(value.real());
-    parts.values.emplace_back(value.imag());
-  }
-  Tensor* out = graph.make(std::move(parts), a->device);
-  graph.record({a}, {out},
-               [](Graph& g, GraphNode&, const Gradients& d) { return Gradients{joined(g, d[0])}; });
-  return out;
-}
-
-Tensor* joined(Graph& graph, Tensor* a) {
-  need_dense(*a, "complex numbers from parts");
-  const Array parts = elements_of(*a);
-  Array whole{a->type == ScalarType::float32 ? ScalarType::complex64 : ScalarType::complex128,
-              a->shape,
-              {}};
-  whole.shape.pop_back();
-  for (std::size_t i = 0; i < parts.values.size(); i += 2) {
-    whole.values.emplace_back(parts.values[i].real(), parts.values[i + 1].real());
-  }
-  Tensor* out = graph.make(std::move(whole), a->device);
-  graph.record({a}, {out}, [](Graph& g, GraphNode&, const Gradients& d) {
-    return Gradients{parts_of(g, d[0])};
-  });
-  return out;
-}
-
-Map parts_in(const Tensor& base, const Tensor& view) {
-  if (!base.parts) return view.parts;
-  std::unordered_map<std::int32_t, std::int32_t> places;
-  for (std::size_t i = 0; i < base.parts->size(); ++i) {
-    places[(*base.parts)[i]] = static_cast<std::int32_t>(i);
-  }
-  auto map = std::make_shared<Elements>();
-  for (std::int32_t place : *view.parts) map->push_back(places.at(place));
-  return map;
-}
-
-namespace {
-
-Map identity_map(const Shape& shape) {
-  return broadcast_map(shape, shape);
-}
-
-// A view has a base, whose changes it sees.
-Tensor* with_base(const Graph& graph, Tensor* a, Tensor* out) {
-  if (graph.recording) {
-    out->base = a->base ? a->base : a;
-    out->base_rewrites = out->base->rewrites;
-  }
-  return out;
-}
-
-// A view of `a` that selects these of its elements: shares its storage, and remembers its base.
-Tensor* make_view(Graph& graph, Tensor* a, const Map& map, const Shape& shape) {
-  return with_base(graph, a, graph.view(*a, map, shape));
-}
-
-Tensor* view(Graph& graph, Tensor* a, const Map& map, const Shape& shape) {
-  if (graph.recording) graph.edge_of(*a);  // a view of a rewritten base gets its new history first
-  Tensor* out = make_view(graph, a, map, shape);
-  const Shape from = a->shape;
-  graph.record({a}, {out}, [map, from](Graph& g, GraphNode&, const Gradients& d) {
-    return Gradients{put(g, d[0], map, from)};
-  });
-  return out;
-}
-
-Tensor* view_as_real(Graph& graph, Tensor* a) {
-  if (!is_complex(a->type)) throw Refused{ErrorCategory::invalid_argument};
-  if (graph.recording) graph.edge_of(*a);
-  const bool single = a->type == ScalarType::complex64;
-  Tensor* out = with_base(graph, a,
-                          graph.view_as(*a, single ? ScalarType::float32 : ScalarType::float64,
-                                        shape_of_parts(a->shape, true)));
-  graph.record({a}, {out},
-               [](Graph& g, GraphNode&, const Gradients& d) { return Gradients{joined(g, d[0])}; });
-  return out;
-}
-
-// The oracle keeps elements in row-major order, whatever the strides: it can tell where pairs lie
-// side by side only for a base that is contiguous.
-void need_pairs(const Tensor& a) {
-  const bool has_complex = a.type == ScalarType::float32 || a.type == ScalarType::float64;
-  if (!has_complex || a.shape.empty() || a.shape.back() != 2) {
-    throw Refused{ErrorCategory::invalid_argument};
-  }
-  const Tensor& base = a.base ? *a.base : a;
-  if (base.strides && *base.strides != row_major_strides(base.shape)) {
-    throw CannotTell("complex numbers from the parts of a tensor with strides of its own");
-  }
-  if (!a.parts) return;
-  for (std::size_t i = 0; i < a.parts->size(); i += 2) {
-    const std::int32_t first = (*a.parts)[i];
-    if (first % 2 != 0 || (*a.parts)[i + 1] != first + 1) {
-      throw Refused{ErrorCategory::invalid_argument};
-    }
-  }
-}
-
-Tensor* view_as_complex(Graph& graph, Tensor* a) {
-  need_pairs(*a);
-  if (graph.recording) graph.edge_of(*a);
-  const bool single = a->type == ScalarType::float32;
-  Shape shape = a->shape;
-  shape.pop_back();
-  Tensor* out = with_base(
-      graph, a, graph.view_as(*a, single ? ScalarType::complex64 : ScalarType::complex128, shape));
-  graph.record({a}, {out}, [](Graph& g, GraphNode&, const Gradients& d) {
-    return Gradients{parts_of(g, d[0])};
-  });
-  return out;
-}
-
-}  // namespace
-
-std::size_t dimension(std::int64_t dim, std::size_t rank) {
-  if (dim < 0) dim += static_cast<std::int64_t>(rank);
-  if (dim < 0 || dim >= static_cast<std::int64_t>(rank))
-    throw CannotTell("a dimension out of range");
-  return static_cast<std::size_t>(dim);
-}
-
 namespace {
 
 const IntegerList& list(const Attribute& attribute) {
@@ -768,96 +615,6 @@ const IntegerList& list(const Attribute& attribute) {
 }
 std::int64_t integer(const Attribute& attribute) {
   return std::get<std::int64_t>(attribute);
-}
-
-double number(const Attribute& attribute, double otherwise) {
-  if (const auto* integer = std::get_if<std::int64_t>(&attribute)) {
-    return static_cast<double>(*integer);
-  }
-  const auto* value = std::get_if<double>(&attribute);
-  return value ? *value : otherwise;
-}
-
-Tensor* reshape(Graph& graph, Tensor* a, const IntegerList& sizes) {
-  Shape shape(sizes.begin(), sizes.end());
-  std::int64_t known = 1;
-  for (std::int64_t size : shape) known *= size < 0 ? 1 : size;
-  for (std::int64_t& size : shape) {
-    if (size < 0) size = known == 0 ? 0 : count(a->shape) / known;
-  }
-  if (count(shape) != count(a->shape)) throw CannotTell("a view of another number of elements");
-  return view(graph, a, identity_map(a->shape), shape);
-}
-
-Tensor* expand_view(Graph& graph, Tensor* a, const IntegerList& sizes) {
-  Shape shape(sizes.begin(), sizes.end());
-  const std::size_t shift = shape.size() - std::min(shape.size(), a->shape.size());
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] < 0) shape[d] = a->shape[d - shift];
-  }
-  if (!expands_to(a->shape, shape)) throw CannotTell("a shape that does not expand as asked");
-  return view(graph, a, broadcast_map(a->shape, shape), shape);
-}
-
-Tensor* transpose(Graph& graph, Tensor* a, std::int64_t dim0, std::int64_t dim1) {
-  const std::size_t d0 = dimension(dim0, a->shape.size());
-  const std::size_t d1 = dimension(dim1, a->shape.size());
-  Shape shape = a->shape;
-  std::swap(shape[d0], shape[d1]);
-  return view(graph, a,
-              transpose_map(a->shape, static_cast<std::int64_t>(d0), static_cast<std::int64_t>(d1)),
-              shape);
-}
-
-Shape without(Shape shape, std::size_t dim) {
-  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(dim));
-  return shape;
-}
-
-Map part(const Shape& shape, std::size_t dim, std::int64_t index) {
-  return slice_map(shape, static_cast<std::int64_t>(dim), index, index + 1, 1);
-}
-
-Tensor* select(Graph& graph, Tensor* a, std::int64_t dim, std::int64_t index) {
-  const std::size_t d = dimension(dim, a->shape.size());
-  if (index < 0) index += a->shape[d];
-  if (index < 0 || index >= a->shape[d]) throw CannotTell("an index out of range");
-  return view(graph, a, part(a->shape, d, index), without(a->shape, d));
-}
-
-Tensor* slice(Graph& graph, Tensor* a, std::int64_t dim, std::int64_t begin, std::int64_t end,
-              std::int64_t step) {
-  const std::size_t d = dimension(dim, a->shape.size());
-  const std::int64_t size = a->shape[d];
-  begin = std::clamp<std::int64_t>(begin < 0 ? begin + size : begin, 0, size);
-  end = std::clamp<std::int64_t>(end < 0 ? end + size : end, begin, size);
-  Shape shape = a->shape;
-  shape[d] = (end - begin + step - 1) / step;
-  return view(graph, a, slice_map(a->shape, static_cast<std::int64_t>(d), begin, end, step), shape);
-}
-
-// One node with a slot for each part; a part without a gradient is zeros once another has one
-// (B043).
-Gradients unbind(Graph& graph, Tensor* a, std::int64_t dim) {
-  const std::size_t d = dimension(dim, a->shape.size());
-  if (graph.recording) graph.edge_of(*a);
-  Gradients parts;
-  std::vector<Map> maps;
-  for (std::int64_t i = 0; i < a->shape[d]; ++i) {
-    maps.push_back(part(a->shape, d, i));
-    parts.push_back(make_view(graph, a, maps.back(), without(a->shape, d)));
-  }
-  const Shape from = a->shape;
-  graph.record({a}, parts, [maps, from](Graph& g, GraphNode&, const Gradients& gradients) {
-    Tensor* sum = nullptr;
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
-      if (!gradients[i]) continue;
-      Tensor* piece = put(g, gradients[i], maps[i], from);
-      sum = sum ? add(g, sum, piece) : piece;
-    }
-    return Gradients{sum};
-  });
-  return parts;
 }
 
 Tensor* concatenate(Graph& graph, const Gradients& inputs, std::int64_t dim) {
@@ -944,199 +701,17 @@ Tensor* move_elsewhere(Graph& graph, Tensor* a, Device device) {
   return to_device(graph, a, device);
 }
 
-// ---- In place
-// -----------------------------------------------------------------------------------------------
+}  // namespace
 
-void check_in_place(const Graph& graph, const Tensor& a) {
-  const Tensor& owner = a.base ? *a.base : a;
-  if (graph.recording && !owner.origin.node && owner.requires_grad) {
-    throw Refused{ErrorCategory::in_place};
+double number(const Attribute& attribute, double otherwise) {
+  if (const auto* integer = std::get_if<std::int64_t>(&attribute)) {
+    return static_cast<double>(*integer);
   }
-  if (a.parts) {
-    Elements sorted = *a.parts;
-    std::sort(sorted.begin(), sorted.end());
-    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
-      throw Refused{ErrorCategory::in_place};
-    }
-  }
+  const auto* value = std::get_if<double>(&attribute);
+  return value ? *value : otherwise;
 }
 
-// The base of a changed view has a new history: its own elements, with those of the view put over
-// them.
-void rewrite_base(Graph& graph, Tensor& changed) {
-  Tensor& base = changed.base ? *changed.base : changed;
-  ++base.rewrites;
-  changed.base_rewrites = base.rewrites;
-  if (&base == &changed) return;
-  const Map map = parts_in(base, changed);
-  const bool complex_base = is_complex(base.type);
-  const bool complex_view = is_complex(changed.type);
-  auto outside = std::make_shared<Array>(
-      Array{ScalarType::float64, shape_of_parts(base.shape, complex_base), {}});
-  outside->values.resize(static_cast<std::size_t>(count(outside->shape)), Number(1));
-  for (std::int32_t place : *map) outside->values[static_cast<std::size_t>(place)] = 0;
-  const Shape shape = shape_of_parts(changed.shape, complex_view);
-  GraphNode* node =
-      graph.make_node({&base, &changed}, [=](Graph& g, GraphNode& n, const Gradients& d) {
-        Tensor* parts = parts_of(g, d[0]);
-        Tensor* inside = take(g, parts, map, shape);
-        Gradients result{nullptr, complex_view ? joined(g, inside) : inside};
-        if (n.edges[0].node) {
-          Tensor* rest = weigh(g, parts, outside);
-          result[0] = complex_base ? joined(g, rest) : rest;
-        }
-        return result;
-      });
-  graph.attach(*node, base);
-}
-
-// Stores the result of the operation in `a`, which takes its history over.
-Tensor* store(Graph& graph, Tensor* a, Tensor* result) {
-  if (result->shape != a->shape || is_complex(result->type) != is_complex(a->type)) {
-    throw Refused{ErrorCategory::invalid_argument};
-  }
-  Array elements = elements_of(*result);
-  elements.type = a->type;  // the result may be of a wider one
-  round_to_type(elements);
-  write_elements(*a, elements.values);
-  ++a->version->number;
-  GraphNode* node = result->origin.node;
-  if (!node) return a;
-  node->on_view = a->base != nullptr;
-  node->slots.clear();
-  a->origin = {};
-  graph.attach(*node, *a);
-  for (SavedTensor& saved : node->saved) {
-    if (saved.tensor == result) {
-      saved.tensor = a;
-      saved.version = a->version->number;
-    }
-  }
-  rewrite_base(graph, *a);
-  return a;
-}
-
-// A function whose derivative is told by its result, which is the changed tensor.
-template <typename Function>
-Tensor* by_result_in_place(Graph& graph, Tensor* a, Function function,
-                           Gradients (*rule)(Graph&, Tensor* result, const Gradients&)) {
-  Tensor* out = graph.make(elementwise(elements_of(*a), function), a->device);
-  GraphNode* node = graph.record({a}, {out}, [a, rule](Graph& g, GraphNode& n, const Gradients& d) {
-    return rule(g, n.unpacked(a), d);
-  });
-  if (node) graph.save(*node, out);
-  return store(graph, a, out);
-}
-
-Gradients exponential_rule(Graph& g, Tensor* result, const Gradients& d) {
-  return {mul(g, d[0], conjugate(g, result))};
-}
-
-Gradients hyperbolic_tangent_rule(Graph& g, Tensor* result, const Gradients& d) {
-  Tensor* square = mul(g, result, result);
-  return {mul(g, d[0], conjugate(g, shift(g, scale(g, square, -1), 1)))};
-}
-
-// The old elements are saved as a copy where they are needed, since they are overwritten.
-Tensor* multiply_in_place(Graph& graph, Tensor* a, Tensor* b) {
-  Tensor* old = graph.make(elements_of(*a), a->device);
-  Tensor* out = binary(graph, a, b, times);
-  GraphNode* node =
-      graph.record({a, b}, {out}, [a, old, b](Graph& g, GraphNode& n, const Gradients& d) {
-        return Gradients{
-            n.edges[0].node ? fit(g, mul(g, d[0], conjugate(g, n.unpacked(b))), *a) : nullptr,
-            n.edges[1].node ? fit(g, mul(g, d[0], conjugate(g, n.unpacked(old))), *b) : nullptr};
-      });
-  if (node && node->edges[0].node) graph.save(*node, b);
-  if (node && node->edges[1].node) graph.save(*node, old);
-  return store(graph, a, out);
-}
-
-Tensor* divide_in_place(Graph& graph, Tensor* a, Tensor* b) {
-  Tensor* old = graph.make(elements_of(*a), a->device);
-  Tensor* out = binary(graph, a, b, over);
-  GraphNode* node =
-      graph.record({a, b}, {out}, [a, old, b](Graph& g, GraphNode& n, const Gradients& d) {
-        Gradients result(2, nullptr);
-        Tensor* divisor = n.unpacked(b);
-        if (n.edges[0].node) result[0] = fit(g, div(g, d[0], conjugate(g, divisor)), *a);
-        if (n.edges[1].node) {
-          Tensor* slope = div(g, div(g, n.unpacked(old), divisor), divisor);
-          result[1] = fit(g, scale(g, mul(g, d[0], conjugate(g, slope)), -1), *b);
-        }
-        return result;
-      });
-  if (node) graph.save(*node, b);
-  if (node && node->edges[1].node) graph.save(*node, old);
-  return store(graph, a, out);
-}
-
-// What is overwritten has the gradient zero.
-Tensor* copy_in_place(Graph& graph, Tensor* a, Tensor* b) {
-  need_dense(*b, "copy_");
-  if (!expands_to(b->shape, a->shape)) throw Refused{ErrorCategory::invalid_argument};
-  Array copy = broadcast(elements_of(*b), a->shape);
-  copy.type = a->type;
-  round_to_type(copy);
-  Tensor* out = graph.make(std::move(copy), a->device);
-  const Slot before{a->type, a->device, a->shape, nullptr};
-  graph.record({a, b}, {out}, [b, before](Graph& g, GraphNode& n, const Gradients& d) {
-    Tensor* of_b = n.edges[1].node ? fit(g, d[0], *b) : nullptr;
-    if (of_b && of_b->device != b->device) of_b = to_device(g, of_b, b->device);
-    return Gradients{n.edges[0].node ? zeros(g, before) : nullptr, of_b};
-  });
-  return store(graph, a, out);
-}
-
-Tensor* fill_in_place(Graph& graph, Tensor* a, double value) {
-  Tensor* out =
-      graph.make(elementwise(elements_of(*a), [=](Number) { return Number(value); }), a->device);
-  const Slot before{a->type, a->device, a->shape, nullptr};
-  graph.record({a}, {out}, [before](Graph& g, GraphNode&, const Gradients&) {
-    return Gradients{zeros(g, before)};
-  });
-  return store(graph, a, out);
-}
-
-Tensor* apply_in_place(Graph& graph, const Node& node, const Gradients& inputs) {
-  Tensor* a = inputs[0];
-  check_in_place(graph, *a);
-  graph.edge_of(*a);
-  switch (node.operation) {
-    case Operation::add_in_place:
-      return store(graph, a, add(graph, a, inputs[1]));
-    case Operation::sub_in_place:
-      return store(graph, a, sub(graph, a, inputs[1]));
-    case Operation::mul_in_place:
-      return multiply_in_place(graph, a, inputs[1]);
-    case Operation::div_in_place:
-      return divide_in_place(graph, a, inputs[1]);
-    case Operation::neg_in_place:
-      return store(graph, a, scale(graph, a, -1));
-    case Operation::scale_in_place:
-      return store(graph, a, scale(graph, a, number(node.attributes[0], 1)));
-    case Operation::exp_in_place:
-      return by_result_in_place(graph, a,
-                                on_type(
-                                    *a, [](Number v) -> Number { return std::exp(v); },
-                                    [](double v) { return std::exp(v); }),
-                                exponential_rule);
-    case Operation::tanh_in_place:
-      return by_result_in_place(graph, a,
-                                on_type(
-                                    *a, [](Number v) -> Number { return std::tanh(v); },
-                                    [](double v) { return std::tanh(v); }),
-                                hyperbolic_tangent_rule);
-    case Operation::relu_in_place:
-      return by_result_in_place(graph, a, relu_of, relu_rule);
-    case Operation::copy_in_place:
-      return copy_in_place(graph, a, inputs[1]);
-    case Operation::fill_in_place:
-      return fill_in_place(graph, a, number(node.attributes[0], 0));
-    default:
-      throw CannotTell("an operation in place without a rule");
-  }
-}
+namespace {
 
 bool flag(const Attribute& attribute) {
   const auto* value = std::get_if<bool>(&attribute);
@@ -1266,10 +841,6 @@ Tensor* apply_to_one(Graph& graph, const Node& node, const Gradients& in) {
 }
 
 }  // namespace
-
-Tensor* view_alias(Graph& graph, Tensor* a) {
-  return view(graph, a, identity_map(a->shape), a->shape);
-}
 
 Gradients apply(Graph& graph, const Node& node, const Gradients& inputs) {
   if (node.operation == Operation::unbind) {

@@ -43,7 +43,7 @@ inline Tensor layer_norm(const List& in, double eps) {
 }
 
 // A copy in any case: conj() of a complex tensor is a view that is conjugated when it is read.
-inline Tensor conj(const Tensor& x) {
+inline Tensor conjugated(const Tensor& x) {
   return x.is_complex() ? x.conj_physical() : x.clone();
 }
 
@@ -127,7 +127,7 @@ inline constexpr kit::OperationTable<Apply> operations{
     {Operation::relu, [](const List& in, const Node&) { return in[0].relu(); }},
     {Operation::abs, [](const List& in, const Node&) { return in[0].abs(); }},
     {Operation::sqrt, [](const List& in, const Node&) { return in[0].sqrt(); }},
-    {Operation::conj, [](const List& in, const Node&) { return conj(in[0]); }},
+    {Operation::conj, [](const List& in, const Node&) { return conjugated(in[0]); }},
     {Operation::cast,
      [](const List& in, const Node& n) { return cast(in[0], attribute<ScalarType>(n, 0)); }},
     {Operation::to_device, [](const List& in, const Node&) { return cast(in[0], type_of(in[0])); }},
