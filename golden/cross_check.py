@@ -54,7 +54,14 @@ def _stated(tensor) -> tuple[str, list[int], list]:
     kind = tensor.get("type", "float64")
     values = tensor["values"]
     flat = [float(p) for v in values for p in v] if is_complex(kind) else [float(v) for v in values]
-    return kind, tensor.get("shape", [len(values)]), flat
+    if "sparse" not in tensor:
+        return kind, tensor.get("shape", [len(values)]), flat
+    rows, shape = tensor["sparse"]["indices"][0], tensor["shape"]
+    width = len(flat) // len(rows)
+    dense = [0.0] * (width * shape[0])
+    for i, row in enumerate(rows):
+        dense[row * width:(row + 1) * width] = flat[i * width:(i + 1) * width]
+    return "sparse " + kind, shape, dense
 
 
 def distance(expected: list[float], actual: list[float], kind: str) -> float:
@@ -85,6 +92,7 @@ def check(case: str, scenario: dict, engine) -> list[Value]:
                 result.append(Value(case, bound, math.inf,
                                     f"{kind} {shape} instead of {want_kind} {want_shape}"))
                 continue
+            kind = kind.removeprefix("sparse ")
             gap = distance(numbers, values, kind)
             rest = _normal_elements(scenario, numbers, kind) if gap > bound else []
             only = gap > bound and distance([numbers[i] for i in rest], [values[i] for i in rest],

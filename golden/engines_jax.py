@@ -15,8 +15,8 @@ jax.config.update("jax_enable_x64", True)
 
 TYPES = {name: getattr(jnp, name) for name in
          ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")}
-TYPES["boolean"] = jnp.bool_
-VIEWS = ("view", "expand", "transpose", "select", "slice", "unbind")
+TYPES |= {"boolean": jnp.bool_, "int64": jnp.int64}
+VIEWS = ("view", "expand", "transpose", "select", "slice", "unbind", "view_as_real", "view_as_complex")
 
 
 class NotExpressible(Exception):
@@ -37,6 +37,8 @@ def tensor(json):
     elif not isinstance(json, dict):
         json = {"shape": [], "values": [json]}
     kind = json.get("type", "float64")
+    if kind == "int64":
+        return jnp.asarray(np.array(json["values"], dtype=np.int64).reshape(json["shape"]))
     values = np.array([_number(v) for v in json["values"]],
                       dtype=np.complex128 if kind.startswith("complex") else np.float64)
     return jnp.asarray(values.reshape(json.get("shape", [len(values)]))).astype(TYPES[kind])
@@ -52,10 +54,23 @@ def _slice(a, n):
     return a[tuple(index)]
 
 
-def _cast(a, n):
-    kind = TYPES[n["type"]]
+def _cast(a, kind):
     real_target = not jnp.issubdtype(kind, jnp.complexfloating)
     return (a.real if jnp.iscomplexobj(a) and real_target else a).astype(kind)
+
+
+def _layer_norm(a, weight, bias, eps):
+    """JAX has none of its own: the formula, by its steps."""
+    centred = a - jnp.mean(a, -1, keepdims=True)
+    variance = jnp.mean(centred * centred, -1, keepdims=True)
+    return centred / jnp.sqrt(variance + jnp.asarray(eps, a.dtype)) * weight + bias
+
+
+def _places(index, dim):
+    """The index of each element that `index` takes along a dimension."""
+    places = list(jnp.indices(index.shape))
+    places[dim] = index
+    return tuple(places)
 
 
 def _plain(a):
@@ -81,8 +96,25 @@ OPERATIONS = {
     "detach": lambda n, a: jax.lax.stop_gradient(a), "exp": lambda n, a: jnp.exp(a),
     "log": lambda n, a: jnp.log(a), "sin": lambda n, a: jnp.sin(a), "cos": lambda n, a: jnp.cos(a),
     "tanh": lambda n, a: jnp.tanh(a), "sigmoid": lambda n, a: jax.nn.sigmoid(a),
-    "relu": lambda n, a: jax.nn.relu(a), "sqrt": lambda n, a: jnp.sqrt(a), "cast": lambda n, a: _cast(a, n),
+    "relu": lambda n, a: jax.nn.relu(a), "sqrt": lambda n, a: jnp.sqrt(a), "cast": lambda n, a: _cast(a, TYPES[n["type"]]),
     "to_device": lambda n, a: a, "custom": lambda n, *all: sum(all[1:], all[0]),
+    "pow": lambda n, a, b: jnp.power(a, b), "tan": lambda n, a: jnp.tan(a), "expm1": lambda n, a: jnp.expm1(a),
+    "log1p": lambda n, a: jnp.log1p(a), "erf": lambda n, a: jax.lax.erf(a), "abs": lambda n, a: jnp.abs(a),
+    "conj": lambda n, a: jnp.conj(a), "bmm": lambda n, a, b: a @ b, "flip": lambda n, a: jnp.flip(a, n["dims"]),
+    "amax": lambda n, a: jnp.max(a, _axes(n), keepdims=n.get("keepdim", False)),
+    "amin": lambda n, a: jnp.min(a, _axes(n), keepdims=n.get("keepdim", False)),
+    "logsumexp": lambda n, a: jax.nn.logsumexp(a, _axes(n), keepdims=n.get("keepdim", False)),
+    "softmax": lambda n, a: jax.nn.softmax(a, n["dim"]),
+    "log_softmax": lambda n, a: jax.nn.log_softmax(a, n["dim"]),
+    "layer_norm": lambda n, a, w, b: _layer_norm(a, w, b, n["eps"]),
+    "cumsum": lambda n, a: jnp.cumsum(a, n["dim"]),
+    "gather": lambda n, a, index: a[_places(index, n["dim"])],
+    "scatter_add": lambda n, a, index, src: a.at[_places(index, n["dim"])].add(src),
+    "index_select": lambda n, a, index: jnp.take(a, index, axis=n["dim"]), "embedding": lambda n, a, index: a[index],
+    "view_as_real": lambda n, a: jnp.stack([a.real, a.imag], -1),
+    "view_as_complex": lambda n, a: jax.lax.complex(a[..., 0], a[..., 1]),
+    "copy": lambda n, a, b: jnp.broadcast_to(_cast(b, a.dtype), a.shape),
+    "fill": lambda n, a: jnp.full_like(a, n["value"]),
 }
 
 

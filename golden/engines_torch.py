@@ -6,7 +6,7 @@ import torch
 
 TYPES = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32,
          "float64": torch.float64, "complex64": torch.complex64, "complex128": torch.complex128,
-         "boolean": torch.bool}
+         "boolean": torch.bool, "int64": torch.int64}
 NAMES = {value: key for key, value in TYPES.items()}
 
 
@@ -25,6 +25,8 @@ def tensor(json) -> torch.Tensor:
     elif not isinstance(json, dict):
         json = {"shape": [], "values": [json]}
     kind = TYPES[json.get("type", "float64")]
+    if kind == torch.int64:
+        return torch.tensor(json["values"], dtype=kind).reshape(json["shape"])
     values = [_number(value) for value in json["values"]]
     wide = torch.complex128 if kind.is_complex else torch.float64
     shape = json.get("shape", [len(values)])
@@ -59,6 +61,20 @@ ONE = {
     "to_device": lambda a, n: a.clone(),
     "cast": lambda a, n: a.to(TYPES[n["type"]]), "scale_": lambda a, n: a.mul_(n["factor"]),
     "exp_": lambda a, n: a.exp_(), "unbind": lambda a, n: a.unbind(n["dim"]),
+    "amax": _reduce(torch.amax), "amin": _reduce(torch.amin),
+    "logsumexp": lambda a, n: torch.logsumexp(a, n["dims"], n.get("keepdim", False)),
+    "softmax": lambda a, n: torch.softmax(a, n["dim"]),
+    "log_softmax": lambda a, n: torch.log_softmax(a, n["dim"]),
+    "cumsum": lambda a, n: a.cumsum(n["dim"]), "flip": lambda a, n: a.flip(n["dims"]),
+    "conj": lambda a, n: a.conj().resolve_conj(), "neg_": lambda a, n: a.neg_(),
+    "tanh_": lambda a, n: a.tanh_(), "relu_": lambda a, n: a.relu_(), "fill_": lambda a, n: a.fill_(n["value"]),
+}
+MORE = {
+    "gather": lambda n, a, index: a.gather(n["dim"], index),
+    "scatter_add": lambda n, a, index, src: a.scatter_add(n["dim"], index, src),
+    "index_select": lambda n, a, index: a.index_select(n["dim"], index),
+    "embedding": lambda n, a, index: torch.nn.functional.embedding(index, a, sparse=n.get("sparse", False)),
+    "layer_norm": lambda n, a, w, b: torch.nn.functional.layer_norm(a, a.shape[-1:], w, b, n["eps"]),
 }
 
 
@@ -74,7 +90,9 @@ def _run_node(node: dict, inputs: list):
         return torch.cat(inputs, node["dim"])
     if op == "custom":
         return sum(inputs[1:], inputs[0].clone())
-    if op in ("add_", "sub_", "mul_"):
+    if op in MORE:
+        return MORE[op](node, *inputs)
+    if op in ("add_", "sub_", "mul_", "div_", "copy_"):
         return getattr(inputs[0], op)(inputs[1])
     return getattr(torch, op)(*inputs)
 
@@ -90,7 +108,7 @@ class Run:
         for leaf in scenario["leaves"]:
             value = tensor(leaf["value"])
             self.values[leaf["name"]] = value.requires_grad_(leaf.get("requires_grad", True)
-                                                             and value.dtype != torch.bool)
+                                                             and value.dtype not in (torch.bool, torch.int64))
         for step in scenario["program"]:
             getattr(self, "_" + step["do"])(step)
 
@@ -128,12 +146,16 @@ class Run:
         self._report(read)
 
     def _report(self, read):
-        self.reads.append([(NAMES[t.dtype], list(t.shape), _flat(t)) for t in read])
+        self.reads.append([(_layout(t) + NAMES[t.dtype], list(t.shape), _flat(t)) for t in read])
+
+
+def _layout(value: torch.Tensor) -> str:
+    return "sparse " if value.is_sparse else ""
 
 
 def _flat(value: torch.Tensor) -> list[float]:
     """The numbers in row-major order; complex ones as two."""
-    value = value.detach().resolve_conj()
+    value = value.detach().to_dense() if value.is_sparse else value.detach().resolve_conj()
     if value.dtype.is_complex:
         value = torch.view_as_real(value.contiguous())
     return value.to(torch.float64).flatten().tolist()

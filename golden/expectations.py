@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from case import Case, Recipe
-from exact.error_bounds import NoBound
+from exact.tracked import NoBound
 from exact.judging import Disagreement, bound_of_number, bound_of_pair
 from exact.reals import OutsideDomain, same
 from exact.rounding import format_of, is_complex, round_to
@@ -121,7 +121,8 @@ def rounded(tensor: Tensor):
     parts = [to_json(round_to(part, fmt)) for part in parts_of(tensor)]
     if is_complex(tensor.type):
         parts = [list(two) for two in zip(parts[::2], parts[1::2])]
-    return tensor_json(tensor.type, tensor.shape, parts, device=tensor.device)
+    return tensor_json(tensor.type, tensor.shape, parts, device=tensor.device,
+                       sparse_rows=tensor.sparse_rows)
 
 
 def _merged(program: list[dict]) -> list[dict]:

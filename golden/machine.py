@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from exact import reals
 from exact.complex_formulas import Pair
-from exact.error_bounds import Tracked, Tracking
-from exact.jets import Jet, Jets, base
+from exact.error_bounds import Tracking
+from exact.jets import Jet, Jets
 from exact.rounding import format_of, is_complex
 from operations import OPERATIONS, Arithmetic
 from tensors import Tensor, row_major
@@ -30,9 +30,6 @@ class JetArithmetic(Arithmetic):
     def cast_number(self, number, target):
         return number
 
-    def detach(self, element):
-        return Pair(base(element.re), base(element.im)) if type(element) is Pair else base(element)
-
 
 class TrackedArithmetic(Arithmetic):
     def __init__(self):
@@ -43,12 +40,6 @@ class TrackedArithmetic(Arithmetic):
 
     def cast_number(self, number, target):
         return self.numbers.cast(number, format_of(target))
-
-    def detach(self, element):
-        if type(element) is Pair:
-            return Pair(self.detach(element.re), self.detach(element.im))
-        return Tracked(element.fmt, element.truth, element.error, element.computed,
-                       element.roundings)
 
 
 def number_of(json) -> reals.Real:
@@ -69,16 +60,16 @@ def parse_tensor(json, arithmetic: Arithmetic) -> Tensor:
     if 0 in strides:  # elements that share memory are still variables of their own
         strides = row_major(shape)
     room = 1 + sum((size - 1) * stride for size, stride in zip(shape, strides) if size)
-    tensor = Tensor(scalar_type, list(shape), [None] * room, list(strides),
-                    device=json.get("device", "cpu"))
+    tensor = Tensor.room_for(scalar_type, shape, room, strides)
+    tensor.device = json.get("device", "cpu")
     assert len(elements) == len(tensor.places()), json
     tensor.assign(elements)
     return tensor
 
 
 def _element(value, scalar_type: str, arithmetic: Arithmetic):
-    if scalar_type == "boolean":
-        return bool(value)
+    if scalar_type in ("boolean", "int64"):
+        return int(value)
     if is_complex(scalar_type):
         return Pair(*[arithmetic.constant(scalar_type, number_of(part)) for part in value])
     return arithmetic.constant(scalar_type, number_of(value))
@@ -172,23 +163,47 @@ class Machine:
         for name, gradient in zip(targets, self._gradients(index, step, targets)):
             if name in self.grads:
                 add = self.arithmetic.of(gradient.type, "add")
+                rows = _together(self.grads[name].sparse_rows, gradient.sparse_rows)
                 gradient = gradient.same([add(a, b) for a, b in zip(self.grads[name].elements(),
                                                                     gradient.elements())])
+                gradient.sparse_rows = rows
             self.grads[name] = gradient
 
     def _gradients(self, index: int, step: dict, targets: list[str]) -> list[Tensor]:
         gradients = self.differentiate(index, step, targets)
+        for name, gradient in zip(targets, gradients):
+            gradient.sparse_rows = self._sparse_rows(name, step)
         if step.get("create"):
             return gradients
         detach = self.arithmetic.detach
         return [g.same([detach(element) for element in g.elements()]) for g in gradients]
 
+    def _sparse_rows(self, name: str, step: dict) -> list[int] | None:
+        """The rows that the gradient of a weight stores when it comes from sparse embeddings alone."""
+        uses = [node for node in self.scenario["nodes"] if name in node["inputs"]]
+        if not uses or not all(node["op"] == "embedding" and node.get("sparse") for node in uses):
+            return None
+        reached = names_reached(self.scenario, step["roots"])
+        taken = [self.values[node["inputs"][1]].elements() for node in uses if node["name"] in reached]
+        return sorted({row for rows in taken for row in rows})
+
     def differentiate(self, index: int, step: dict, targets: list[str]) -> list[Tensor]:
         raise NotImplementedError
 
 
+def _together(a: list[int] | None, b: list[int] | None) -> list[int] | None:
+    """The rows of a sum; a sparse and a dense gradient make a dense one."""
+    return None if a is None or b is None else sorted({*a, *b})
+
+
 def leaves_reached(scenario: dict, roots: list[dict]) -> list[str]:
     """The leaves that require a gradient on a path from the roots."""
+    reached = names_reached(scenario, roots)
+    return [leaf["name"] for leaf in scenario["leaves"]
+            if leaf["name"] in reached and leaf.get("requires_grad", True)]
+
+
+def names_reached(scenario: dict, roots: list[dict]) -> set[str]:
     sources = _sources_of_nodes(scenario)
     for step in scenario["program"]:
         if step["do"] == "grad" and step.get("create"):
@@ -202,8 +217,7 @@ def leaves_reached(scenario: dict, roots: list[dict]) -> list[str]:
         if name not in seen:
             seen.add(name)
             stack.extend(sources.get(name, []))
-    return [leaf["name"] for leaf in scenario["leaves"]
-            if leaf["name"] in seen and leaf.get("requires_grad", True)]
+    return seen
 
 
 def _sources_of_nodes(scenario: dict) -> dict[str, list[str]]:

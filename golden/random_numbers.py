@@ -27,9 +27,9 @@ def to_json(number: Real) -> int | float | str:
 
 
 def tensor_json(scalar_type: str, shape: list[int], values: list, *, strides=None,
-                device: str = "cpu"):
+                device: str = "cpu", sparse_rows: list[int] | None = None):
     """The shortest form of a tensor in the scenario language."""
-    plain = scalar_type == "float64" and strides is None and device == "cpu"
+    plain = scalar_type == "float64" and strides is None and device == "cpu" and sparse_rows is None
     if plain and shape == []:
         return values[0]
     if plain and len(shape) == 1 and values:
@@ -40,6 +40,10 @@ def tensor_json(scalar_type: str, shape: list[int], values: list, *, strides=Non
     result["shape"] = shape
     if strides is not None:
         result["strides"] = strides
+    if sparse_rows is not None:
+        result["sparse"] = {"indices": [sparse_rows]}
+        size = len(values) // shape[0]
+        values = [value for row in sparse_rows for value in values[row * size:(row + 1) * size]]
     result["values"] = values
     return result
 

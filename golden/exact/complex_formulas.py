@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from .reals import HALF, ONE
+from .reals import HALF, ONE, is_zero
 
 
 class Pair(NamedTuple):
@@ -88,3 +88,20 @@ class ComplexByParts:
         for _ in range(abs(int(exponent))):
             result = self.c_mul(result, a)
         return result if exponent >= 0 else self.c_div(Pair(ONE, 0.0), result)
+
+    def c_pow(self, a: Pair, b: Pair) -> Pair:
+        return self.c_exp(self.c_mul(b, self.c_log(a)))
+
+    def c_tan(self, a: Pair) -> Pair:
+        """-i tanh(i a)."""
+        turned = self.c_tanh(Pair(self.neg(a.im), a.re))
+        return Pair(turned.im, self.neg(turned.re))
+
+    def c_conj(self, a: Pair) -> Pair:
+        return Pair(a.re, self.neg(a.im))
+
+    def c_abs(self, a: Pair):
+        """The modulus, a real number; its derivative at 0 is 0."""
+        if is_zero(self.base(a.re)) and is_zero(self.base(a.im)):
+            return self.constant(0.0)
+        return self.sqrt(self.add(self.mul(a.re, a.re), self.mul(a.im, a.im)))

@@ -30,143 +30,21 @@ from mpmath import mp, mpf
 
 from . import reals
 from .complex_formulas import ComplexByParts, Pair
+from .engine_composites import EngineComposites
 from .jets import Jet, Jets
-from .reals import (HALF, ONE, Real, exact_fraction, exponent_of, is_special, is_zero, same,
-                    to_mpf)
-from .rounding import FORMATS, Format, representable, round_to
+from .reals import ONE, Real, exact_fraction, is_special, is_zero, to_mpf
+from .rounding import Format, representable
+from .tracked import (LARGEST, UNIT, Node, NoBound, Tracked, after_overflow, bounded, certain, from_exact,
+                      is_number_of, known, overflowed, size_of, ulp_of_size)
 
 # The error of a function on an exact argument in ulps of its result, as the GNU C library (manual,
 # "Errors in Math Functions") and the vector library SLEEF ("u10") state for their own.
-FUNCTION_ULPS = {"exp": 1, "log": 1, "sin": 1, "cos": 1, "tanh": 2}
+FUNCTION_ULPS = {"exp": 1, "expm1": 1, "log": 1, "log1p": 1, "sin": 1, "cos": 1, "tan": 1, "tanh": 2,
+                 "erf": 1, "pow": 1}
 COMPLEX_ULPS = 4
 
 
-class NoBound(Exception):
-    """The engine's number may be anywhere: the case must use other numbers."""
-
-
-class Node:
-    """One operation on the tape. vjp: cotangents of the outputs to cotangents of the inputs."""
-
-    __slots__ = ("order", "inputs", "outputs", "vjp")
-
-    def __init__(self, order: int, inputs: list, outputs: list, vjp: Callable):
-        self.order = order
-        self.inputs = inputs
-        self.outputs = outputs
-        self.vjp = vjp
-
-
-class Tracked:
-    __slots__ = ("fmt", "truth", "error", "computed", "roundings", "node")
-
-    def __init__(self, fmt: Format, truth: Real, error=0, computed: Real | None = None,
-                 roundings: int = 0):
-        self.fmt = fmt
-        self.truth = truth
-        self.error = error          # |engine's number - truth| is at most this
-        self.computed = computed    # the engine's number, where certain
-        self.roundings = roundings  # on the longest way here, for people
-        self.node: Node | None = None
-
-    @property
-    def exact(self) -> bool:
-        return self.computed is not None and self.error == 0
-
-    @property
-    def representative(self) -> Real:
-        return self.truth if self.computed is None else self.computed
-
-
-def _size(a: Real) -> mpf:
-    """The modulus of a finite real."""
-    return mpf(0) if is_zero(a) else abs(to_mpf(a))
-
-
-def _overflowed(a: Tracked) -> bool:
-    """The engine certainly has inf or nan here."""
-    return a.computed is not None and is_special(a.computed) and a.computed != 0
-
-
-def _is_number_of(fmt: Format, truth: Real) -> bool:
-    """Exact points of functions: exp(0) = 1, 3 ** 2 = 9. Every library has them right."""
-    return type(truth) is not mpf and representable(truth, fmt)
-
-
-def _to_mpf(a: Fraction) -> mpf:
-    return mpf(a.numerator) / a.denominator
-
-
-_SPACINGS: dict = {}
-
-
-def _ulp_of_size(size: mpf, fmt: Format) -> mpf:
-    exponent = fmt.least_exponent if size == 0 else max(exponent_of(size), fmt.least_exponent)
-    exponent = min(exponent, fmt.most_exponent + 1)  # beyond, all that counts is the overflow
-    key = (fmt.name, exponent)
-    if key not in _SPACINGS:
-        _SPACINGS[key] = _to_mpf(fmt.spacing(exponent))
-    return _SPACINGS[key]
-
-
-_LARGEST = {name: _to_mpf(fmt.largest) for name, fmt in FORMATS.items()}
-_UNIT = {name: _to_mpf(fmt.unit) for name, fmt in FORMATS.items()}
-
-
-def _known(fmt: Format, truth: Real, computed: Real, roundings: int) -> Tracked:
-    """A result of which the engine's number is certain."""
-    if is_special(computed) and computed != 0:  # inf, nan: a distance means nothing
-        return Tracked(fmt, truth, 0, computed, roundings)
-    difference = reals.sub(computed, truth)
-    return Tracked(fmt, truth, _size(difference), computed, roundings)
-
-
-def _after_overflow(operands, truth: Real, evaluate: Callable, fmt: Format) -> Tracked:
-    """Operands are inf or nan on the engine, perhaps where the truth is a large number."""
-    computed = evaluate(*[a.representative for a in operands])
-    if not is_special(computed) and all(a.exact for a in operands):
-        return _from_exact(fmt, truth, 1)
-    if not is_special(computed) or not same(computed, round_to(truth, fmt)):
-        raise NoBound("an overflow on the way changes the result")
-    return Tracked(fmt, truth, 0, computed)
-
-
-def _from_exact(fmt: Format, truth: Real, roundings: int) -> Tracked:
-    """The result of a correctly rounded operation on exact operands."""
-    rounded = round_to(truth, fmt)
-    exact = is_special(truth) or same(rounded, truth)
-    return _known(fmt, truth, rounded, roundings - 1 if exact else roundings)
-
-
-def _certain(fmt: Format, truth: Real, propagated: mpf, roundings: int) -> Tracked | None:
-    """The result of a correctly rounded operation, if all that the operands' errors leave possible
-    rounds to one number: 1 + exp(-1000) is 1."""
-    if is_special(truth) or propagated > _size(truth) * _UNIT[fmt.name] / 2:
-        return None
-    try:
-        ends = {round_to(reals.add(truth, reals.real(sign * propagated)), fmt) for sign in (-1, 1)}
-    except reals.OutsideDomain:
-        return None
-    if len(ends) != 1 or is_special(end := ends.pop()):
-        return None
-    return _known(fmt, truth, end, roundings)
-
-
-def _bounded(fmt: Format, truth: Real, propagated: mpf, own_ulps, roundings: int) -> Tracked:
-    """A result that inherits `propagated` and adds a rounding of so many ulps."""
-    if is_special(truth) and truth != 0:
-        raise NoBound("an uncertain operand at a pole")
-    size = _size(truth) + propagated
-    error = propagated + own_ulps * _ulp_of_size(size, fmt)
-    largest = _LARGEST[fmt.name]
-    if size + error > largest:
-        if _size(truth) - error <= largest:
-            raise NoBound("it may overflow or not")
-        return Tracked(fmt, truth, 0, reals.INF if truth > 0 else -reals.INF, roundings)
-    return Tracked(fmt, truth, error, None, roundings)
-
-
-class Tracking(ComplexByParts):
+class Tracking(ComplexByParts, EngineComposites):
     """The arithmetic of tracked numbers; everything is recorded, backward passes as well."""
 
     def __init__(self):
@@ -181,6 +59,19 @@ class Tracking(ComplexByParts):
     def base(self, a: Tracked) -> Real:
         return a.truth
 
+    def detached(self, a: Tracked) -> Tracked:
+        return Tracked(a.fmt, a.truth, a.error, a.computed, a.roundings)
+
+    # Comparisons, which an engine makes with its own numbers
+
+    def less(self, a: Tracked, b: Tracked) -> bool:
+        _check_separate(a, b)
+        return reals.less(a.truth, b.truth)
+
+    def equal(self, a: Tracked, b: Tracked) -> bool:
+        _check_separate(a, b)
+        return reals.equal(a.truth, b.truth)
+
     def _record(self, inputs: list[Tracked], outputs: list[Tracked], vjp: Callable) -> None:
         node = Node(next(self._orders), inputs, outputs, vjp)
         for output in outputs:
@@ -192,14 +83,14 @@ class Tracking(ComplexByParts):
         fmt = operands[0].fmt
         truth = evaluate(*[a.truth for a in operands])
         roundings = 1 + max(a.roundings for a in operands)
-        if any(_overflowed(a) for a in operands):
-            result = _after_overflow(operands, truth, evaluate, fmt)
-        elif all(a.exact for a in operands) and (correct or _is_number_of(fmt, truth)):
-            result = _from_exact(fmt, truth, roundings)
+        if any(overflowed(a) for a in operands):
+            result = after_overflow(operands, truth, evaluate, fmt)
+        elif all(a.exact for a in operands) and (correct or is_number_of(fmt, truth)):
+            result = from_exact(fmt, truth, roundings)
         else:
             propagated = mpf(0) if all(a.error == 0 for a in operands) else propagate()
-            result = _certain(fmt, truth, propagated, roundings) if correct else None
-            result = result or _bounded(fmt, truth, propagated, own_ulps, roundings)
+            result = certain(fmt, truth, propagated, roundings) if correct else None
+            result = result or bounded(fmt, truth, propagated, own_ulps, roundings)
         self._record(list(operands), [result], lambda gs: vjp(gs[0], result))
         return result
 
@@ -212,16 +103,16 @@ class Tracking(ComplexByParts):
 
     def mul(self, a: Tracked, b: Tracked) -> Tracked:
         def propagated():
-            return _size(a.truth) * b.error + _size(b.truth) * a.error + a.error * b.error
+            return size_of(a.truth) * b.error + size_of(b.truth) * a.error + a.error * b.error
         return self._operation((a, b), reals.mul, propagated,
                                lambda g, y: [self.mul(g, b), self.mul(g, a)])
 
     def div(self, a: Tracked, b: Tracked) -> Tracked:
         def propagated():
-            least = _size(b.truth) - b.error
+            least = size_of(b.truth) - b.error
             if least <= 0:
                 raise NoBound("the divisor may be 0")
-            return (a.error + _size(reals.div(a.truth, b.truth)) * b.error) / least
+            return (a.error + size_of(reals.div(a.truth, b.truth)) * b.error) / least
         return self._operation(
             (a, b), reals.div, propagated,
             lambda g, y: [self.div(g, b), self.neg(self.mul(g, self.div(self.div(a, b), b)))])
@@ -235,21 +126,21 @@ class Tracking(ComplexByParts):
     def scale(self, a: Tracked, factor: Real) -> Tracked:
         number = self.constant(a.fmt, factor)
         return self._operation((a,), lambda x: reals.mul(x, factor),
-                               lambda: a.error * _size(number.truth),
+                               lambda: a.error * size_of(number.truth),
                                lambda g, y: [self.scale(g, factor)])
 
     def over(self, a: Tracked, count: Fraction) -> Tracked:
         """a / n for a mean: by one division, or by a product with the rounded 1/n."""
         by_two = exact_fraction(count).numerator.bit_count() == 1
         return self._operation((a,), lambda x: reals.div(x, count),
-                               lambda: a.error / _to_mpf(count),
+                               lambda: a.error / to_mpf(count),
                                lambda g, y: [self.over(g, count)],
                                mpf("0.5") if by_two else mpf("1.5"), correct=by_two)
 
-    def half_each(self, a: Tracked, b: Tracked) -> Tracked:
-        result = Tracked(a.fmt, a.truth, max(a.error, b.error), a.computed, a.roundings)
-        self._record([a, b], [result],
-                     lambda gs: [self.scale(gs[0], HALF), self.scale(gs[0], HALF)])
+    def shared(self, equals: list[Tracked]) -> Tracked:
+        result = self.detached(equals[0])
+        count = Fraction(len(equals))
+        self._record(equals, [result], lambda gs: [self.over(gs[0], count)] * len(equals))
         return result
 
     def cast(self, a: Tracked, fmt: Format) -> Tracked:
@@ -279,17 +170,17 @@ class Tracking(ComplexByParts):
         for term in terms[1:]:
             truth = reals.add(truth, term.truth)
         roundings = len(terms) - 1 + max(t.roundings for t in terms)
-        if any(_overflowed(t) for t in terms):
-            return _after_overflow(terms, truth, _sum_of_reals, fmt)
+        if any(overflowed(t) for t in terms):
+            return after_overflow(terms, truth, _sum_of_reals, fmt)
         live = [t for t in terms if not (t.exact and is_zero(t.truth))]
         if _exact_in_any_order(live, fmt):
-            return _known(fmt, truth, truth, 0)
+            return known(fmt, truth, truth, 0)
         if len(live) == 2 and all(t.exact for t in live):
-            return _from_exact(fmt, truth, 1)
-        sizes = sum((_size(t.truth) + t.error for t in live), mpf(0))
-        error = sum((t.error for t in live), mpf(0)) + (len(live) - 1) * _UNIT[fmt.name] * sizes
-        if sizes + error > _LARGEST[fmt.name]:
-            if _size(truth) - error > _LARGEST[fmt.name] * mpf("1.01") and _one_sign(live):
+            return from_exact(fmt, truth, 1)
+        sizes = sum((size_of(t.truth) + t.error for t in live), mpf(0))
+        error = sum((t.error for t in live), mpf(0)) + (len(live) - 1) * UNIT[fmt.name] * sizes
+        if sizes + error > LARGEST[fmt.name]:
+            if size_of(truth) - error > LARGEST[fmt.name] * mpf("1.01") and _one_sign(live):
                 return Tracked(fmt, truth, 0, reals.INF if truth > 0 else -reals.INF, roundings)
             raise NoBound("a partial sum may overflow")
         return Tracked(fmt, truth, error, None, roundings)
@@ -316,6 +207,22 @@ class Tracking(ComplexByParts):
     def tanh(self, a: Tracked) -> Tracked:
         return self._function("tanh", a, lambda g, y: [self.mul(g, self._one_minus(
             self.mul(y, y)))])
+
+    def tan(self, a: Tracked) -> Tracked:
+        return self._function("tan", a, lambda g, y: [self.mul(g, self._plus_one(self.mul(y, y)))])
+
+    def expm1(self, a: Tracked) -> Tracked:
+        return self._function("expm1", a, lambda g, y: [self.mul(g, self._plus_one(y))])
+
+    def log1p(self, a: Tracked) -> Tracked:
+        return self._function("log1p", a, lambda g, y: [self.div(g, self._plus_one(a))])
+
+    def erf(self, a: Tracked) -> Tracked:
+        """The factor 2 / sqrt(pi) is a constant of the engine, within 1 ulp."""
+        def vjp(g, y):
+            factor = bounded(a.fmt, reals.ERF_SLOPE_AT_0, mpf(0), 1, 1)
+            return [self.mul(factor, self.mul(g, self.exp(self.neg(self.mul(a, a)))))]
+        return self._function("erf", a, vjp)
 
     def sqrt(self, a: Tracked) -> Tracked:
         return self._function("sqrt", a, lambda g, y: [self.div(g, self.scale(y, reals.TWO))],
@@ -344,8 +251,29 @@ class Tracking(ComplexByParts):
             return self.constant(a.fmt, 0.0)
         return self.mul(g, self.scale(self.power(a, exponent - 1), exponent))
 
+    def pow(self, a: Tracked, b: Tracked) -> Tracked:
+        def vjp(g, y):
+            return [self._pow_by_base(a, b, g), self._pow_by_exponent(a, b, g, y)]
+        return self._operation((a, b), reals.pow_, lambda: _spread_of_power(a, b), vjp,
+                               FUNCTION_ULPS["pow"], correct=False)
+
+    def _pow_by_base(self, a: Tracked, b: Tracked, g: Tracked) -> Tracked:
+        zero = self.constant(a.fmt, 0.0)
+        if self.equal(b, zero):
+            return zero
+        return self.mul(g, self.mul(b, self.pow(a, self.sub(b, self.constant(b.fmt, ONE)))))
+
+    def _pow_by_exponent(self, a: Tracked, b: Tracked, g: Tracked, y: Tracked) -> Tracked:
+        zero = self.constant(a.fmt, 0.0)
+        if self.equal(a, zero) and not self.less(b, zero):
+            return zero
+        return self.mul(g, self.mul(y, self.log(a)))
+
     def _one_minus(self, a: Tracked) -> Tracked:
         return self.sub(self.constant(a.fmt, ONE), a)
+
+    def _plus_one(self, a: Tracked) -> Tracked:
+        return self.add(a, self.constant(a.fmt, ONE))
 
     # Complex functions: the derivative is a complex number, its conjugate carries gradients back.
 
@@ -354,13 +282,13 @@ class Tracking(ComplexByParts):
         """own(|w|) is the function's own error in each part of its result w."""
         fmt = operands[0].re.fmt
         flat = [part for pair in operands for part in pair]
-        if any(_overflowed(a) for a in flat):
+        if any(overflowed(a) for a in flat):
             raise NoBound("complex functions of infinite numbers are not covered")
         truth, propagated = self._c_truth(operands, evaluate)
         modulus = reals.sqrt(reals.add(reals.mul(truth.re, truth.re), reals.mul(truth.im, truth.im)))
         if is_special(modulus) and modulus != 0:
             raise NoBound("a complex function at a pole")
-        own_error = own(_size(modulus) + propagated)
+        own_error = own(size_of(modulus) + propagated)
         roundings = 1 + max(a.roundings for a in flat)
         exact = all(a.exact for a in flat)
         parts = [_c_part(fmt, t, propagated + own_error, exact, roundings) for t in truth]
@@ -384,10 +312,10 @@ class Tracking(ComplexByParts):
         for i, error in enumerate(errors):
             if error == 0:
                 continue
-            size = _size(operands[i].re.truth) + _size(operands[i].im.truth)
+            size = size_of(operands[i].re.truth) + size_of(operands[i].im.truth)
             if error > size / 1000:
                 raise NoBound("a complex operand is too uncertain")
-            slope = _modulus(*[_size(part.partials[i]) if type(part) is Jet and i in part.partials
+            slope = _modulus(*[size_of(part.partials[i]) if type(part) is Jet and i in part.partials
                                else mpf(0) for part in value])
             propagated += slope * error * mpf("1.05")
         parts = [part.value if type(part) is Jet else part for part in value]
@@ -396,47 +324,69 @@ class Tracking(ComplexByParts):
     def _unary_c(self, name: str, a: Pair, vjp: Callable) -> Pair:
         fmt = a.re.fmt
         return self._c_function([a], getattr(self._jets, "c_" + name),
-                                lambda size: COMPLEX_ULPS * _ulp_of_size(size, fmt), vjp)
+                                lambda size: COMPLEX_ULPS * ulp_of_size(size, fmt), vjp)
 
-    def _conj(self, a: Pair) -> Pair:
-        return Pair(a.re, self.neg(a.im))
+    def c_abs(self, a: Pair) -> Tracked:
+        """Covers hypot, sqrt(x^2 + y^2), and the larger part times sqrt(1 + ratio^2): 3.25 ulps."""
+        fmt, parts = a.re.fmt, (a.re, a.im)
+        if any(overflowed(part) for part in parts):
+            raise NoBound("complex functions of infinite numbers are not covered")
+        if all(part.exact and is_zero(part.truth) for part in parts):
+            return self.constant(fmt, 0.0)
+        truth = self._jets.c_abs(Pair(a.re.truth, a.im.truth))
+        on_axis = all(part.exact for part in parts) and any(is_zero(part.truth) for part in parts)
+        propagated = _modulus(a.re.error, a.im.error)
+        if propagated >= size_of(truth):
+            raise NoBound("the modulus may be 0")
+        roundings = 1 + max(part.roundings for part in parts)
+        result = (known(fmt, truth, truth, 0) if on_axis
+                  else bounded(fmt, truth, propagated, COMPLEX_ULPS, roundings))
+        self._record([*parts], [result],
+                     lambda gs: [self.mul(gs[0], self.div(part, result)) for part in parts])
+        return result
 
     def _c_one_minus(self, a: Pair) -> Pair:
         return Pair(self._one_minus(a.re), self.neg(a.im))
 
     def c_div(self, a: Pair, b: Pair) -> Pair:
-        unit = _UNIT[a.re.fmt.name]
-        least = _ulp_of_size(mpf(0), a.re.fmt)
+        unit = UNIT[a.re.fmt.name]
+        least = ulp_of_size(mpf(0), a.re.fmt)
 
         def vjp(g: Pair, y: Pair) -> list[Pair]:
-            by_b = self._conj(self.c_div(self.c_div(a, b), b))
-            return [self.c_div(g, self._conj(b)), self.c_neg(self.c_mul(g, by_b))]
+            by_b = self.c_conj(self.c_div(self.c_div(a, b), b))
+            return [self.c_div(g, self.c_conj(b)), self.c_neg(self.c_mul(g, by_b))]
         return self._c_function([a, b], self._jets.c_div, lambda size: 8 * unit * size + least, vjp)
 
     def c_exp(self, a: Pair) -> Pair:
-        return self._unary_c("exp", a, lambda g, y: [self.c_mul(g, self._conj(y))])
+        return self._unary_c("exp", a, lambda g, y: [self.c_mul(g, self.c_conj(y))])
 
     def c_log(self, a: Pair) -> Pair:
-        return self._unary_c("log", a, lambda g, y: [self.c_div(g, self._conj(a))])
+        return self._unary_c("log", a, lambda g, y: [self.c_div(g, self.c_conj(a))])
 
     def c_sin(self, a: Pair) -> Pair:
-        return self._unary_c("sin", a, lambda g, y: [self.c_mul(g, self._conj(self.c_cos(a)))])
+        return self._unary_c("sin", a, lambda g, y: [self.c_mul(g, self.c_conj(self.c_cos(a)))])
 
     def c_cos(self, a: Pair) -> Pair:
         return self._unary_c(
-            "cos", a, lambda g, y: [self.c_mul(g, self._conj(self.c_neg(self.c_sin(a))))])
+            "cos", a, lambda g, y: [self.c_mul(g, self.c_conj(self.c_neg(self.c_sin(a))))])
+
+    def c_tan(self, a: Pair) -> Pair:
+        def vjp(g, y):
+            square = self.c_mul(y, y)
+            return [self.c_mul(g, self.c_conj(Pair(self._plus_one(square.re), square.im)))]
+        return self._unary_c("tan", a, vjp)
 
     def c_tanh(self, a: Pair) -> Pair:
         return self._unary_c("tanh", a, lambda g, y: [
-            self.c_mul(g, self._conj(self._c_one_minus(self.c_mul(y, y))))])
+            self.c_mul(g, self.c_conj(self._c_one_minus(self.c_mul(y, y))))])
 
     def c_sigmoid(self, a: Pair) -> Pair:
         return self._unary_c("sigmoid", a, lambda g, y: [
-            self.c_mul(g, self._conj(self.c_mul(self._c_one_minus(y), y)))])
+            self.c_mul(g, self.c_conj(self.c_mul(self._c_one_minus(y), y)))])
 
     def c_sqrt(self, a: Pair) -> Pair:
         return self._unary_c("sqrt", a, lambda g, y: [
-            self.c_div(g, self._conj(self.c_scale(y, reals.TWO)))])
+            self.c_div(g, self.c_conj(self.c_scale(y, reals.TWO)))])
 
     def c_power(self, a: Pair, exponent: Fraction) -> Pair:
         """As exp(n log a), the error of the logarithm times n counts; repeated products err less."""
@@ -444,14 +394,28 @@ class Tracking(ComplexByParts):
             return a
         fmt = a.re.fmt
         logarithm = self._jets.c_log(Pair(a.re.truth, a.im.truth))
-        angle = max(mpf(1), _size(logarithm.re) + _size(logarithm.im))
-        ulps = COMPLEX_ULPS * (1 + abs(_to_mpf(exponent)) * angle)
+        angle = max(mpf(1), size_of(logarithm.re) + size_of(logarithm.im))
+        ulps = COMPLEX_ULPS * (1 + abs(to_mpf(exponent)) * angle)
 
         def vjp(g: Pair, y: Pair) -> list[Pair]:
             slope = self.c_scale(self.c_power(a, exponent - 1), exponent)
-            return [self.c_mul(g, self._conj(slope))]
+            return [self.c_mul(g, self.c_conj(slope))]
         return self._c_function([a], lambda z: self._jets.c_power(z, exponent),
-                                lambda size: ulps * _ulp_of_size(size, fmt), vjp)
+                                lambda size: ulps * ulp_of_size(size, fmt), vjp)
+
+    def c_pow(self, a: Pair, b: Pair) -> Pair:
+        """As exp(b log a), like c_power."""
+        fmt = a.re.fmt
+        logarithm = self._jets.c_log(Pair(a.re.truth, a.im.truth))
+        angle = max(mpf(1), size_of(logarithm.re) + size_of(logarithm.im))
+        ulps = COMPLEX_ULPS * (1 + (size_of(b.re.truth) + size_of(b.im.truth)) * angle)
+
+        def vjp(g: Pair, y: Pair) -> list[Pair]:
+            less_one = Pair(self.sub(b.re, self.constant(fmt, ONE)), b.im)
+            by_a = self.c_mul(b, self.c_pow(a, less_one))
+            by_b = self.c_mul(y, self.c_log(a))
+            return [self.c_mul(g, self.c_conj(by_a)), self.c_mul(g, self.c_conj(by_b))]
+        return self._c_function([a, b], self._jets.c_pow, lambda size: ulps * ulp_of_size(size, fmt), vjp)
 
     # The backward pass
 
@@ -483,11 +447,21 @@ def _modulus(re: mpf, im: mpf) -> mpf:
 
 
 def _c_part(fmt: Format, truth: Real, error: mpf, exact: bool, roundings: int) -> Tracked:
-    if exact and _is_number_of(fmt, truth):
+    if exact and is_number_of(fmt, truth):
         return Tracked(fmt, truth, 0, truth, roundings - 1)
-    if _size(truth) + error > _LARGEST[fmt.name]:
+    if size_of(truth) + error > LARGEST[fmt.name]:
         raise NoBound("a complex number overflows")
     return Tracked(fmt, truth, error, None, roundings)
+
+
+def _check_separate(a: Tracked, b: Tracked) -> None:
+    """That rounding cannot turn a comparison round."""
+    if a is b or (a.exact and b.exact):
+        return
+    gap = reals.sub(a.truth, b.truth)
+    if not is_special(gap) or gap == 0:
+        if size_of(gap) <= a.error + b.error:
+            raise NoBound("a comparison may go either way")
 
 
 def _one_sign(terms: list[Tracked]) -> bool:
@@ -508,6 +482,8 @@ def _spread(evaluate: Callable, a: Tracked) -> mpf:
         return mpf(0)
     if evaluate in (reals.sin, reals.cos):
         return a.error
+    if evaluate is reals.tan and _poles_below(a, a.error) != _poles_below(a, -a.error):
+        raise NoBound("the argument may be a pole of the tangent")
     centre = to_mpf(a.truth) if not is_zero(a.truth) else mpf(0)
     middle = evaluate(a.truth)
     ends = [evaluate(reals.real(centre + sign * a.error)) for sign in (-1, 1)]
@@ -515,10 +491,26 @@ def _spread(evaluate: Callable, a: Tracked) -> mpf:
         raise NoBound("the argument may leave the domain")
     if evaluate not in _ALWAYS_MONOTONE and a.error >= abs(centre):
         raise NoBound("the argument may be 0")
-    return max(_size(reals.sub(end, middle)) for end in ends)
+    return max(size_of(reals.sub(end, middle)) for end in ends)
 
 
-_ALWAYS_MONOTONE = (reals.exp, reals.tanh, reals.log, reals.sqrt)
+def _poles_below(a: Tracked, error) -> int:
+    """How many poles of the tangent, from that at -pi/2, lie below the end of the argument's range."""
+    return int(mp.floor((to_mpf(a.truth) + error) / mp.pi + mpf("0.5")))
+
+
+_ALWAYS_MONOTONE = (reals.exp, reals.expm1, reals.tanh, reals.log, reals.log1p, reals.sqrt, reals.erf)
+
+
+def _spread_of_power(a: Tracked, b: Tracked) -> mpf:
+    """b log a is linear in either operand, so that a ** b is farthest off at a corner."""
+    base = size_of(a.truth)
+    if (a.error or b.error) and (a.error >= base or a.truth < 0):
+        raise NoBound("the base of a power may be 0, or is negative")
+    middle = reals.pow_(a.truth, b.truth)
+    corners = [reals.pow_(reals.add(a.truth, reals.real(s * a.error)),
+                          reals.add(b.truth, reals.real(t * b.error))) for s in (-1, 1) for t in (-1, 1)]
+    return max(size_of(reals.sub(corner, middle)) for corner in corners)
 
 
 def _exact_in_any_order(terms: list[Tracked], fmt: Format) -> bool:

@@ -10,7 +10,8 @@ import numpy as np
 
 from exact import reals
 from exact.complex_formulas import Pair
-from exact.error_bounds import NoBound, Tracking
+from exact.error_bounds import Tracking
+from exact.tracked import NoBound
 from exact.reals import exact_fraction, real
 from exact.rounding import FORMATS, round_to
 
@@ -81,6 +82,19 @@ class AgainstArithmetic(unittest.TestCase):
             for found, result in cases:
                 self.assertLessEqual(error_of(found, result), 1)
 
+    def test_new_functions_stay_within(self):
+        numbers = random.Random(8)
+        for _ in range(200):
+            a, b = numbers.uniform(0.5, 2), numbers.uniform(-1.4, 1.4)
+            t = Tracking()
+            x, y = tracked(t, a), tracked(t, b)
+            cases = ((math.tan(b), t.tan(y)), (math.expm1(b), t.expm1(y)), (math.log1p(a), t.log1p(x)),
+                     (math.erf(b), t.erf(y)), (math.pow(a, b), t.pow(x, y)),
+                     (math.pow(a * a, b * a), t.pow(t.mul(x, x), t.mul(y, x))),
+                     (math.hypot(a, b), t.c_abs(Pair(x, y))))
+            for found, result in cases:
+                self.assertLessEqual(error_of(found, result), 1)
+
     def test_the_bound_of_a_product_is_reached_nearly(self):
         numbers, t, worst = random.Random(6), Tracking(), 0.0
         for _ in range(2000):
@@ -98,6 +112,81 @@ class AgainstArithmetic(unittest.TestCase):
             found = a / b
             self.assertLessEqual(error_of(found.real, quotient.re), 1)
             self.assertLessEqual(error_of(found.imag, quotient.im), 1)
+
+
+class Rows(unittest.TestCase):
+    """Functions of a row in float32 by each of the algorithms that the bound is to cover. Every second
+    row is far from 0, where the algorithms round differently."""
+
+    def setUp(self):
+        self.numbers = np.random.default_rng(9)
+
+    def row(self, offset=0):
+        return (self.numbers.uniform(-3, 3, 6) + offset).astype(np.float32)
+
+    def assert_within(self, found, results):
+        for number, result in zip(found, results, strict=True):
+            self.assertEqual(number.dtype, np.float32)
+            self.assertLessEqual(error_of(number, result), 1)
+
+    def test_softmax(self):
+        for i in range(60):
+            x, g = self.row(), self.row(i % 2 * 200)
+            t = Tracking()
+            row = [tracked(t, v, FLOAT32) for v in x]
+            ys = t.softmax(row)
+            for powers in (np.exp(x - x.max()), np.exp(x)):
+                for shares in (powers / powers.sum(), powers * (np.float32(1) / powers.sum())):
+                    self.assert_within(shares, ys)
+                    total = (g * shares).sum()
+                    grads = t.gradient([(y, tracked(t, v, FLOAT32)) for y, v in zip(ys, g)], row)
+                    self.assert_within(shares * (g - total), grads)
+                    self.assert_within(g * shares - shares * total, grads)
+
+    def test_log_softmax_and_logsumexp(self):
+        for i in range(60):
+            x, g = self.row(i % 2 * 70), self.row()
+            t = Tracking()
+            row = [tracked(t, v, FLOAT32) for v in x]
+            ys, whole = t.log_softmax(row), t.logsumexp(row)
+            top, shifted = x.max(), np.log(np.exp(x - x.max()).sum())
+            sums = (top + shifted, np.log(np.exp(x).sum()))
+            self.assert_within(sums, [whole] * 2)
+            grads = t.gradient([(y, tracked(t, v, FLOAT32)) for y, v in zip(ys, g)], row)
+            for values in (x - top - shifted, x - sums[0], x - sums[1]):
+                self.assert_within(values, ys)
+                self.assert_within(g - np.exp(values) * g.sum(), grads)
+            by_whole = t.gradient([(whole, tracked(t, g[0], FLOAT32))], row)
+            for value in sums:
+                self.assert_within(g[0] * np.exp(x - value), by_whole)
+
+    def test_layer_norm(self):
+        for i in range(60):
+            x, g, w, b = self.row(i % 2 * 100), self.row(), self.row(), self.row()
+            t = Tracking()
+            row, weight, bias = ([tracked(t, v, FLOAT32) for v in a] for a in (x, w, b))
+            eps, n = np.float32(2**-10), np.float32(len(x))
+            ys = t.layer_norm(row, weight, bias, Fraction(1, 1024))
+            grads = t.gradient([(y, tracked(t, v, FLOAT32)) for y, v in zip(ys, g)], row)
+            for mean, variance in ((x.mean(), ((x - x.mean()) ** 2).mean()), _running(x)):
+                scale = np.float32(1) / np.sqrt(variance + eps)
+                for normal in ((x - mean) * scale, x * scale - mean * scale):
+                    self.assert_within(normal * w + b, ys)
+                    h = g * w
+                    self.assert_within(scale * (h - h.mean() - normal * (h * normal).mean()), grads)
+                    slope = (h.sum() * mean - (h * x).sum()) * scale * scale * scale / n
+                    rest = -slope * mean - h.sum() * scale / n
+                    self.assert_within(scale * h + slope * x + rest, grads)
+
+
+def _running(x):
+    """Mean and variance one number after the other (Welford)."""
+    mean = squares = np.float32(0)
+    for k, v in enumerate(x, 1):
+        before = v - mean
+        mean = mean + before / np.float32(k)
+        squares = squares + before * (v - mean)
+    return mean, squares / np.float32(len(x))
 
 
 class Gradients(unittest.TestCase):
@@ -125,6 +214,20 @@ class Gradients(unittest.TestCase):
 
 
 class NoHonestBound(unittest.TestCase):
+    def test_a_comparison_that_rounding_may_turn_round(self):
+        t = Tracking()
+        product = t.mul(tracked(t, 0.1), tracked(t, 3))
+        with self.assertRaises(NoBound):
+            t.less(product, tracked(t, 0.3))
+        self.assertTrue(t.less(product, tracked(t, 0.4)))
+
+    def test_a_pole_within_reach(self):
+        t = Tracking()
+        near = t.mul(tracked(t, 1.5707963267948966 / 3), tracked(t, 3.0000000000000004))
+        near.error = reals.to_mpf(Fraction(1, 2**50))
+        with self.assertRaises(NoBound):
+            t.tan(near)
+
     def test_cancellation_widens_the_bound(self):
         t = Tracking()
         inexact = t.mul(tracked(t, 0.1), tracked(t, 3))

@@ -16,7 +16,8 @@ from typing import Callable, Union
 
 from . import reals
 from .complex_formulas import ComplexByParts
-from .reals import HALF, ONE, TWO, Real
+from .composites import Composites
+from .reals import ONE, TWO, Real
 
 
 class Jet:
@@ -53,13 +54,16 @@ def _at(a: Scalar, level: int) -> tuple[Scalar, dict]:
     return a, {}
 
 
-class Jets(ComplexByParts):
+class Jets(ComplexByParts, Composites):
     """The arithmetic of jets. Every rule is the textbook derivative, itself computed with jets."""
 
     def constant(self, number: Real) -> Scalar:
         return number
 
     def base(self, a: Scalar) -> Real:
+        return base(a)
+
+    def detached(self, a: Scalar) -> Real:
         return base(a)
 
     def add(self, a: Scalar, b: Scalar) -> Scalar:
@@ -119,17 +123,26 @@ class Jets(ComplexByParts):
             result = self.add(result, term)
         return result
 
-    def half_each(self, a: Scalar, b: Scalar) -> Scalar:
-        """The common value of two equal numbers, of which each has half of the derivative."""
-        level = max(level_of(a), level_of(b))
+    def shared(self, equals: list[Scalar]) -> Scalar:
+        """The common value of equal numbers, each of which has an equal share of the derivative."""
+        level = max(map(level_of, equals))
         if level == 0:
-            return a
-        (x, dx), (y, dy) = _at(a, level), _at(b, level)
-        partials = {name: self.mul(slope, HALF) for name, slope in dx.items()}
-        for name, slope in dy.items():
-            term = self.mul(slope, HALF)
-            partials[name] = self.add(partials[name], term) if name in partials else term
-        return Jet(level, self.half_each(x, y), partials)
+            return equals[0]
+        seen = [_at(a, level) for a in equals]
+        partials: dict = {}
+        for _, slopes in seen:
+            for name, slope in slopes.items():
+                term = self.mul(slope, Fraction(1, len(equals)))
+                partials[name] = self.add(partials[name], term) if name in partials else term
+        return Jet(level, self.shared([value for value, _ in seen]), partials)
+
+    # Comparisons: of the numbers, without derivatives.
+
+    def less(self, a: Scalar, b: Scalar) -> bool:
+        return reals.less(base(a), base(b))
+
+    def equal(self, a: Scalar, b: Scalar) -> bool:
+        return reals.equal(base(a), base(b))
 
     # Elementwise functions: f(x) and the chain rule with f'(x).
 
@@ -169,6 +182,27 @@ class Jets(ComplexByParts):
             return reals.sigmoid(a)
         return self._chain(a, self.sigmoid, lambda x, y: self.mul(self.sub(ONE, y), y))
 
+    def tan(self, a: Scalar) -> Scalar:
+        if type(a) is not Jet:
+            return reals.tan(a)
+        return self._chain(a, self.tan, lambda x, y: self.add(ONE, self.mul(y, y)))
+
+    def expm1(self, a: Scalar) -> Scalar:
+        if type(a) is not Jet:
+            return reals.expm1(a)
+        return self._chain(a, self.expm1, lambda x, y: self.add(y, ONE))
+
+    def log1p(self, a: Scalar) -> Scalar:
+        if type(a) is not Jet:
+            return reals.log1p(a)
+        return self._chain(a, self.log1p, lambda x, y: self.div(ONE, self.add(ONE, x)))
+
+    def erf(self, a: Scalar) -> Scalar:
+        if type(a) is not Jet:
+            return reals.erf(a)
+        return self._chain(a, self.erf, lambda x, y: self.mul(
+            reals.ERF_SLOPE_AT_0, self.exp(self.neg(self.mul(x, x)))))
+
     def sqrt(self, a: Scalar) -> Scalar:
         if type(a) is not Jet:
             return reals.sqrt(a)
@@ -181,6 +215,26 @@ class Jets(ComplexByParts):
             return Jet(a.level, self.power(a.value, exponent), {n: 0.0 for n in a.partials})
         return self._chain(a, lambda x: self.power(x, exponent),
                            lambda x, y: self.mul(exponent, self.power(x, exponent - 1)))
+
+    def pow(self, a: Scalar, b: Scalar) -> Scalar:
+        """b a^(b-1) by a, which is 0 where b is 0; a^b log a by b, which is 0 where a is 0 and b >= 0."""
+        level = max(level_of(a), level_of(b))
+        if level == 0:
+            return reals.pow_(a, b)
+        (x, dx), (y, dy) = _at(a, level), _at(b, level)
+        value = self.pow(x, y)
+        partials: dict = {}
+        if dx:
+            constant = reals.is_zero(base(y))
+            by_a = 0.0 if constant else self.mul(y, self.pow(x, self.sub(y, ONE)))
+            partials = {name: self.mul(slope, by_a) for name, slope in dx.items()}
+        if dy:
+            flat = reals.is_zero(base(x)) and not reals.less(base(y), 0.0)
+            by_b = 0.0 if flat else self.mul(value, self.log(x))
+            for name, slope in dy.items():
+                term = self.mul(slope, by_b)
+                partials[name] = self.add(partials[name], term) if name in partials else term
+        return Jet(level, value, partials)
 
     def atan2(self, y: Scalar, x: Scalar) -> Scalar:
         level = max(level_of(y), level_of(x))

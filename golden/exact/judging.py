@@ -11,7 +11,7 @@ import math
 from fractions import Fraction
 
 from . import reals
-from .error_bounds import NoBound, Tracked
+from .tracked import NoBound, Tracked
 from .reals import Real, exact_fraction, exponent_of, is_special, same, to_mpf
 from .rounding import Format, round_to
 
@@ -77,7 +77,7 @@ def _rounded_up(distance: Fraction) -> Fraction:
 
 def _narrow_enough(bound: Fraction, fmt: Format) -> Fraction:
     if bound > WIDEST[fmt.name]:
-        raise NoBound(f"{float(bound):.3g} units in the last place leave no digit to compare")
+        raise NoBound("the worst case of all roundings leaves no digit to compare")
     return bound
 
 

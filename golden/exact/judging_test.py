@@ -4,7 +4,7 @@ import math
 import unittest
 from fractions import Fraction
 
-from exact.error_bounds import NoBound, Tracked
+from exact.tracked import NoBound, Tracked
 from exact.judging import Disagreement, bound_of_number, bound_of_pair, unit_of
 from exact.reals import to_mpf
 from exact.rounding import FORMATS

@@ -30,6 +30,9 @@ ONE = Fraction(1)
 TWO = Fraction(2)
 HALF = Fraction(1, 2)
 
+# The derivative of erf at 0, 2 / sqrt(pi).
+ERF_SLOPE_AT_0 = 2 / mp.sqrt(mp.pi)
+
 # sech(x)^2 = 1 - tanh(x)^2 loses 2|x|/ln 10 digits: up to here enough of the 60 are left, and from
 # `TANH_FLAT` on the difference is below every type's least number, so that 0 is its right rounding.
 TANH_SAFE, TANH_FLAT = 20, 400
@@ -179,6 +182,34 @@ def tanh(a: Real) -> Real:
     return mp.tanh(to_mpf(a))
 
 
+def tan(a: Real) -> Real:
+    if type(a) is float:
+        return a if a == 0 else NAN
+    return mp.tan(to_mpf(a))
+
+
+def expm1(a: Real) -> Real:
+    if type(a) is float:
+        return -ONE if a == -INF else a
+    return mp.expm1(to_mpf(a))
+
+
+def log1p(a: Real) -> Real:
+    if type(a) is float:
+        return NAN if a == -INF else a
+    if a < -1:
+        return NAN
+    return -INF if a == -1 else mp.log1p(to_mpf(a))
+
+
+def erf(a: Real) -> Real:
+    if type(a) is float:
+        if a == 0 or a != a:
+            return a
+        return ONE if a > 0 else -ONE
+    return mp.erf(to_mpf(a))
+
+
 def sigmoid(a: Real) -> Real:
     return div(ONE, add(ONE, exp(neg(a))))
 
@@ -226,6 +257,29 @@ def _power_of_special(a: float, exponent: Fraction, odd: bool) -> float:
     towards_zero = (a == 0) == (exponent > 0)
     size = 0.0 if towards_zero else INF
     return math.copysign(size, a) if odd else size
+
+
+def pow_(a: Real, b: Real) -> Real:
+    """a ** b as IEEE 754's pow has it."""
+    if is_zero(b) or (type(a) is Fraction and a == 1):
+        return ONE
+    if is_nan(a) or is_nan(b):
+        return NAN
+    if is_infinite(b):
+        return _power_to_infinity(a, b)
+    whole = Fraction(b) if type(b) is Fraction else exact_fraction(b)
+    if whole.denominator == 1 or type(b) is Fraction:
+        return power(a, whole)
+    if is_special(a):
+        return _power_of_special(a, whole, odd=False)
+    return NAN if a < 0 else mp.power(to_mpf(a), b)
+
+
+def _power_to_infinity(a: Real, b: float) -> Real:
+    size = abs(a)
+    if size == 1:
+        return ONE
+    return INF if (size > 1) == (b > 0) else 0.0
 
 
 def exponent_of(a: Fraction | mpf) -> int:

@@ -6,7 +6,8 @@ import importlib
 
 from expectations import NARROW, Golden, golden
 
-MODULES = ("functions", "pairs", "reductions", "shapes", "in_place", "programs", "models")
+MODULES = ("functions", "pairs", "reductions", "normalising", "indexing", "shapes", "in_place",
+           "programs", "models")
 
 
 class Catalogue:

@@ -7,11 +7,12 @@ from typing import Iterator
 
 from case import Case, Recipe
 from families.points import SEEDS, LeftOut, SpecialRecipe, special_points
-from operations import ALL_TYPES
+from operations import OPERATIONS
 from random_numbers import tensor_json
 
-PAIRS = ("add_", "sub_", "mul_")
-UNARY = {"scale_": {"factor": -1.75}, "exp_": {}}
+PAIRS = ("add_", "sub_", "mul_", "div_", "copy_")
+UNARY = {"scale_": {"factor": -1.75}, "neg_": {}, "exp_": {}, "tanh_": {}, "relu_": {},
+         "fill_": {"value": 2.5}}
 
 # Shape class: the shape that is changed, that of the other operand, the strides of the leaf.
 SHAPES = {
@@ -22,7 +23,7 @@ SHAPES = {
 
 def recipes(left_out: list[LeftOut]) -> Iterator[Recipe]:
     for op in (*PAIRS, *UNARY):
-        for scalar_type in ALL_TYPES:
+        for scalar_type in OPERATIONS[op].types:
             yield partial(_change, op, scalar_type, "matrix", [2, 3], [2, 3])
         for i, (name, (shape, other, strides)) in enumerate(SHAPES.items()):
             if op in PAIRS or not name.startswith("broadcast"):
@@ -31,8 +32,17 @@ def recipes(left_out: list[LeftOut]) -> Iterator[Recipe]:
         yield partial(_seen_by_view, op, "float32")
         for scalar_type in ("float64", "bfloat16"):
             yield _special(op, scalar_type, left_out)
-    yield partial(_second, "float64")
-    yield partial(_second, "float32")
+    for op in ("exp_", "tanh_", "div_"):
+        yield partial(_second, op, "float64")
+        yield partial(_second, op, "float32")
+    for scalar_type in ("float64", "bfloat16"):
+        yield partial(_nan, "relu_", scalar_type)
+    for target, source in (("float64", "float32"), ("bfloat16", "float32"), ("float32", "float64")):
+        yield partial(_copy_between_types, target, source)
+    yield partial(_overwritten, "copy_", "float64")
+    yield partial(_overwritten, "fill_", "float64")
+    yield partial(_parts_of_complex, "float64")
+    yield partial(_complex_of_parts, "complex128")
     yield partial(_chain, "float64")
     yield partial(_several_views, "float64")
     yield partial(_view_of_view, "float64")
@@ -107,12 +117,14 @@ def _seen_by_view(op: str, scalar_type: str, attempt: int) -> Case:
     return case
 
 
-def _second(scalar_type: str, attempt: int) -> Case:
-    case = _case("exp_", f"{scalar_type}/derivative-2", "second derivative", scalar_type, ("vector",),
+def _second(op: str, scalar_type: str, attempt: int) -> Case:
+    case = _case(op, f"{scalar_type}/derivative-2", "second derivative", scalar_type, ("vector",),
                  2, attempt)
     case.leaf("x", _numbers(case, [3]))
     case.node("c", "mul", "x", "x")
-    case.node("y", "exp_", "c")
+    if op in PAIRS:
+        case.leaf("w", _numbers(case, [3]))
+    _apply(case, op, "y", "c", "w")
     case.forward()
     case.grad([("y", _numbers(case, [3]))], ["x"], ["g1"], create=True)
     case.grad([("g1", _numbers(case, [3]))], ["x"], ["g2"])
@@ -155,6 +167,84 @@ def _several_views(scalar_type: str, attempt: int) -> Case:
     return case
 
 
+def _nan(op: str, scalar_type: str, attempt: int) -> Case:
+    """The value is nan; no gradient is stated."""
+    case = _case(op, f"{scalar_type}/nan", "nan", scalar_type, ("nan",), 1, attempt)
+    case.leaf("x", tensor_json(scalar_type, [2], ["nan", -1]))
+    case.node("c", "clone", "x")
+    _apply(case, op, "y", "c", "w")
+    case.forward()
+    case.read("y")
+    return case
+
+
+def _copy_between_types(target: str, source: str, attempt: int) -> Case:
+    """The value is rounded to the changed tensor's type, the gradient to the other's."""
+    case = _case("copy_", f"{target}/of-{source}", f"{source} into {target}", target,
+                 ("broadcast", source), 1, attempt)
+    case.clauses = ("GRAPH2-1", "VAL-3")
+    case.leaf("x", _numbers(case, [2, 2]))
+    case.leaf("w", case.numbers.tensor(source, [2], 0.25, 2))
+    case.node("c", "clone", "x")
+    case.node("y", "copy_", "c", "w")
+    case.forward()
+    case.backward(("y", _numbers(case, [2, 2])))
+    case.read("y", grads=["x", "w"])
+    return case
+
+
+def _overwritten(op: str, scalar_type: str, attempt: int) -> Case:
+    """What a row was before counts where it was used, and no longer where it was overwritten."""
+    case = _case(op, f"{scalar_type}/overwritten", "a row is used, then overwritten, then used", scalar_type,
+                 ("view",), 1, attempt)
+    case.clauses = ("GRAPH2-1", "HOOK-6")
+    leaves = _leaves(case, op, [2, 2], [2])
+    case.node("c", "clone", "x")
+    case.node("before", "exp", "c")
+    case.node("row", "select", "c", dim=0, index=1)
+    _apply(case, op, "changed", "row", "w")
+    case.node("y", "mul", "before", "c")
+    case.forward()
+    case.backward(("y", _numbers(case, [2, 2])))
+    case.read("c", "y", grads=leaves)
+    return case
+
+
+def _parts_of_complex(scalar_type: str, attempt: int) -> Case:
+    """The imaginary parts of complex numbers are changed through a real view."""
+    case = _case("mul_", f"{scalar_type}/parts-of-complex", "through a view of complex numbers as real",
+                 scalar_type, ("view",), 1, attempt)
+    case.clauses = ("GRAPH2-1", "HOOK-6")
+    case.leaf("z", case.numbers.tensor("complex128", [3], 0.25, 2))
+    case.leaf("w", _numbers(case, [3]))
+    case.node("c", "clone", "z")
+    case.node("r", "view_as_real", "c")
+    case.node("im", "select", "r", dim=1, index=1)
+    case.node("im1", "mul_", "im", "w")
+    case.node("y", "mul", "c", "c")
+    case.forward()
+    case.backward(("y", case.numbers.tensor("complex128", [3], 0.25, 2)))
+    case.read("c", "y", grads=["z", "w"])
+    return case
+
+
+def _complex_of_parts(scalar_type: str, attempt: int) -> Case:
+    """A real tensor is changed through its view as complex numbers."""
+    case = _case("mul_", f"{scalar_type}/complex-of-parts", "through a view of real numbers as complex",
+                 scalar_type, ("view",), 1, attempt)
+    case.clauses = ("GRAPH2-1", "HOOK-6")
+    case.leaf("x", case.numbers.tensor("float64", [2, 2], 0.25, 2))
+    case.leaf("w", _numbers(case, [2]))
+    case.node("c", "clone", "x")
+    case.node("z", "view_as_complex", "c")
+    case.node("z1", "mul_", "z", "w")
+    case.node("y", "mul", "c", "c")
+    case.forward()
+    case.backward(("y", case.numbers.tensor("float64", [2, 2], 0.25, 2)))
+    case.read("c", "y", grads=["x", "w"])
+    return case
+
+
 def _view_of_view(scalar_type: str, attempt: int) -> Case:
     case = _case("add_", f"{scalar_type}/view-of-view", "a view of a view", scalar_type, ("view",), 1,
                  attempt)
@@ -174,14 +264,18 @@ def _view_of_view(scalar_type: str, attempt: int) -> Case:
 
 def _special(op: str, scalar_type: str, left_out: list[LeftOut]) -> Recipe:
     points = special_points(scalar_type)
+    if op == "relu_":
+        del points["nan"]  # see _nan
 
     def build(values: list, covers: tuple) -> Case:
         case = _case(op, f"{scalar_type}/special", f"special points of {scalar_type}", scalar_type,
                      covers)
         count = len(values)
-        leaves = [case.leaf("x", tensor_json(scalar_type, [count], values))]
+        halves = [0.5] * count
+        x, w = (halves, values) if op == "copy_" else (values, halves)
+        leaves = [case.leaf("x", tensor_json(scalar_type, [count], x))]
         if op in PAIRS:
-            leaves.append(case.leaf("w", tensor_json(scalar_type, [count], [0.5] * count)))
+            leaves.append(case.leaf("w", tensor_json(scalar_type, [count], w)))
         case.node("c", "clone", "x")
         _apply(case, op, "y", "c", "w")
         case.forward()

@@ -10,11 +10,13 @@ from families.points import LeftOut
 from random_numbers import tensor_json
 
 # Errors add up over a model's depth: it is drawn again only if its bounds are wider than this.
-NARROW = 1000
+NARROW = 2500
 
 
 def recipes(left_out: list[LeftOut]) -> Iterator[Recipe]:
     for scalar_type in ("float64", "float32"):
+        yield partial(_convolution, scalar_type)
+        yield partial(_bag_of_words, scalar_type)
         for activation in ("relu", "tanh"):
             yield partial(_classifier, scalar_type, activation)
         yield partial(_lstm, scalar_type)
@@ -59,9 +61,9 @@ class Model:
     def linear(self, x: str, weight: str, bias: str) -> str:
         return self.add(self.mm(x, weight), bias)
 
-    def softmax(self, x: str) -> str:
-        powers = self.exp(x)
-        return self.div(powers, self.sum(powers, dims=[1], keepdim=True))
+    def index(self, name: str, shape: list[int], values: list[int]) -> str:
+        value = {"type": "int64", "shape": shape, "values": values}
+        return self.case.leaf(name, value, requires_grad=False)
 
     def mean_of_squares(self, x: str, **name) -> str:
         return self.mean(self.mul(x, x), **name)
@@ -77,19 +79,47 @@ def _finish(model: Model, root: str, parameters: list[str]) -> Case:
 
 
 def _classifier(scalar_type: str, activation: str, attempt: int) -> Case:
-    """Two layers and cross-entropy: log of the sum of exponentials, less the score of the label."""
+    """Two layers and cross-entropy: the logarithm of softmax at the labels."""
     model = Model(_case(f"classifier-{activation}", f"two layers, {activation}, cross-entropy",
                         scalar_type, 1, attempt))
     x = model.data("x", [3, 4])
     parameters = [model.weights("w1", [4, 5]), model.weights("b1", [5]),
                   model.weights("w2", [5, 3]), model.weights("b2", [3])]
-    labels = model.constant("labels", [3, 3], [0, 1, 0, 1, 0, 0, 0, 0, 1])
     hidden = getattr(model, activation)(model.linear(x, "w1", "b1"))
     scores = model.linear(hidden, "w2", "b2")
-    total = model.log(model.sum(model.exp(scores), dims=[1]))
-    right = model.sum(model.mul(scores, labels), dims=[1])
-    loss = model.mean(model.sub(total, right), name="loss")
-    return _finish(model, loss, parameters)
+    return _finish(model, _cross_entropy(model, scores, [1, 0, 2]), parameters)
+
+
+def _cross_entropy(model: Model, scores: str, labels: list[int]) -> str:
+    index = model.index("labels", [len(labels), 1], labels)
+    return model.mean(model.neg(model.gather(model.log_softmax(scores, dim=1), index, dim=1)), name="loss")
+
+
+def _convolution(scalar_type: str, attempt: int) -> Case:
+    """Two filters of 2 x 2 over pictures of 4 x 4: the patches are gathered, and pixels are in up to four
+    of them, so that their gradients are sums."""
+    model = Model(_case("convolution", "a 2-D convolution by gather", scalar_type, 1, attempt))
+    pictures, side, size = 2, 4, 2
+    places = side - size + 1
+    x = model.weights("x", [pictures, side * side])
+    parameters = [model.weights("filters", [size * size, 2]), model.weights("b", [2])]
+    patches = [(row + i) * side + column + j for row in range(places) for column in range(places)
+               for i in range(size) for j in range(size)]
+    index = model.index("patches", [pictures, len(patches)], patches * pictures)
+    rows = pictures * places * places
+    columns = model.view(model.gather(x, index, dim=1), shape=[rows, size * size])
+    maps = model.tanh(model.linear(columns, "filters", "b"))
+    return _finish(model, _loss(model, maps, [rows, 2]), [x, *parameters])
+
+
+def _bag_of_words(scalar_type: str, attempt: int) -> Case:
+    """The mean of word vectors is classified; words that are used have rows in a sparse gradient."""
+    model = Model(_case("bag-of-words", "embedding with a sparse gradient, mean, cross-entropy", scalar_type,
+                        1, attempt))
+    words = model.index("words", [2, 4], [3, 0, 3, 5, 1, 1, 0, 1])
+    parameters = [model.weights("vectors", [6, 3]), model.weights("w", [3, 3]), model.weights("b", [3])]
+    text = model.mean(model.embedding("vectors", words, sparse=True), dims=[1])
+    return _finish(model, _cross_entropy(model, model.linear(text, "w", "b"), [2, 0]), parameters)
 
 
 def _lstm(scalar_type: str, attempt: int) -> Case:
@@ -117,11 +147,11 @@ def _attention_part(model: Model, x: str, width: int) -> tuple[str, list[str]]:
     parameters = [model.weights(name, [width, width]) for name in ("wq", "wk", "wv", "wo")]
     query, key, value = (model.mm(x, weight) for weight in ("wq", "wk", "wv"))
     scores = model.scale(model.mm(query, model.transpose(key, dim0=0, dim1=1)), factor=0.5)
-    mixed = model.mm(model.mm(model.softmax(scores), value), "wo")
+    mixed = model.mm(model.mm(model.softmax(scores, dim=1), value), "wo")
     return model.add(x, mixed), parameters
 
 
-def _layer_norm_part(model: Model, x: str, width: int) -> tuple[str, list[str]]:
+def _layer_norm_by_steps(model: Model, x: str, width: int) -> tuple[str, list[str]]:
     parameters = [model.weights("gain", [width]), model.weights("shift", [width])]
     centred = model.sub(x, model.mean(x, dims=[1], keepdim=True))
     variance = model.mean(model.mul(centred, centred), dims=[1], keepdim=True)
@@ -142,20 +172,34 @@ def _attention(scalar_type: str, attempt: int) -> Case:
 
 
 def _layer_norm(scalar_type: str, attempt: int) -> Case:
-    model = Model(_case("layer-norm", "layer normalisation", scalar_type, 1, attempt))
+    model = Model(_case("layer-norm", "layer normalisation by its steps", scalar_type, 1, attempt))
     x = model.weights("x", [2, 5], 0.2, 2)
-    result, parameters = _layer_norm_part(model, x, 5)
+    result, parameters = _layer_norm_by_steps(model, x, 5)
     return _finish(model, _loss(model, result, [2, 5]), [x, *parameters])
 
 
 def _block(scalar_type: str, attempt: int) -> Case:
-    """Attention, residual, layer normalisation. Both parts subtract what is common to their inputs, so
-    that the worst case of all roundings is far above what happens: no bound would be left in float32."""
-    model = Model(_case("attention-block", "attention, residual, layer norm", scalar_type, 1, attempt))
-    x = model.weights("x", [3, 4])
-    mixed, first = _attention_part(model, x, 4)
-    result, second = _layer_norm_part(model, mixed, 4)
-    return _finish(model, _loss(model, result, [3, 4]), [x, *first, *second])
+    """Two heads of attention in one batch, residual, layer normalisation. Both parts subtract what is
+    common to their inputs, so that the worst case of all roundings is far above what happens: no bound
+    would be left in float32."""
+    model = Model(_case("attention-block", "two heads, residual, layer norm", scalar_type, 1, attempt))
+    tokens, heads, width = 3, 2, 4
+    x = model.weights("x", [tokens, width])
+    parameters = [model.weights(name, [width, width]) for name in ("wq", "wk", "wv", "wo")]
+    query, key, value = (_by_head(model, model.mm(x, weight), tokens, heads, width)
+                         for weight in ("wq", "wk", "wv"))
+    scores = model.scale(model.bmm(query, model.transpose(key, dim0=1, dim1=2)), factor=0.5)
+    mixed = model.bmm(model.softmax(scores, dim=2), value)
+    parts = [model.select(mixed, dim=0, index=head) for head in range(heads)]
+    summed = model.add(x, model.mm(model.cat(*parts, dim=1), "wo"))
+    parameters += [model.weights("gain", [width]), model.weights("shift", [width])]
+    result = model.layer_norm(summed, "gain", "shift", eps=2**-10)
+    return _finish(model, _loss(model, result, [tokens, width]), [x, *parameters])
+
+
+def _by_head(model: Model, x: str, tokens: int, heads: int, width: int) -> str:
+    """The columns of each head as a matrix of a batch."""
+    return model.transpose(model.view(x, shape=[tokens, heads, width // heads]), dim0=0, dim1=1)
 
 
 def _physics(scalar_type: str, attempt: int) -> Case:

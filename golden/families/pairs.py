@@ -7,11 +7,12 @@ from typing import Iterator
 
 from case import Case, Recipe
 from families.points import SEEDS, LeftOut, SpecialRecipe, special_points
+from exact.rounding import is_complex
 from operations import OPERATIONS, REAL_TYPES
 from random_numbers import tensor_json
 
-PAIRS = ("add", "sub", "mul", "div", "maximum", "minimum")
-SMOOTH = ("mul", "div")  # with second derivatives other than 0
+PAIRS = ("add", "sub", "mul", "div", "pow", "maximum", "minimum")
+SMOOTH = ("mul", "div", "pow")  # with second derivatives other than 0
 
 # Shape class: shapes and strides of the two operands.
 SHAPES = {
@@ -42,6 +43,9 @@ def recipes(left_out: list[LeftOut]) -> Iterator[Recipe]:
                 yield partial(_second, op, scalar_type)
             yield partial(_third, op, "float64")
             yield partial(_complex_broadcast, op)
+        if op == "pow":
+            yield partial(_largest, "float64")
+            yield partial(_largest, "float32")
         for scalar_type in REAL_TYPES[::-1]:
             yield _special(op, scalar_type, left_out)
             if op in ("maximum", "minimum"):
@@ -54,7 +58,9 @@ def _case(op: str, tail: str, what: str, scalar_type: str, covers=(), order=1, a
 
 
 def _operand(case: Case, scalar_type: str, shape, strides=None):
-    return case.numbers.tensor(scalar_type, shape, 0.5, 3, strides=strides)
+    """The base of a real power is positive."""
+    positive = case.operation == "pow" and not case.leaves and not is_complex(scalar_type)
+    return case.numbers.tensor(scalar_type, shape, 0.5, 3, signed=not positive, strides=strides)
 
 
 def _broadcast(left: list[int], right: list[int]) -> list[int]:
@@ -121,9 +127,12 @@ def _third(op: str, scalar_type: str, attempt: int) -> Case:
                  attempt)
     case.leaf("a", _operand(case, scalar_type, [2]))
     case.leaf("b", _operand(case, scalar_type, [2]))
-    case.node("b2", "mul", "b", "b")
-    case.node("b3", "mul", "b2", "b")
-    case.node("y", op, "a", "b3")
+    if op == "pow":
+        case.node("y", op, "a", "b")
+    else:
+        case.node("b2", "mul", "b", "b")
+        case.node("b3", "mul", "b2", "b")
+        case.node("y", op, "a", "b3")
     case.forward()
     seed = partial(case.numbers.tensor, scalar_type, [2], 0.25, 2)
     case.grad([("y", seed())], ["b"], ["g1"], create=True)
@@ -152,6 +161,8 @@ def _special(op: str, scalar_type: str, left_out: list[LeftOut]) -> Recipe:
     points["0"] += [(0, 0), (0, -0.0), (-0.0, -0.0)]
     points["huge"] += [(huge, huge), (huge, -huge)]
     points["subnormal"] += [(least, least), (least, huge), (huge, least)]
+    if op == "pow":
+        points = _powers(names)
     if op in ("maximum", "minimum"):
         points["tie"] = [(1.5, 1.5), (-2, -2), (0, 0), (0, -0.0), (inf, inf), (least, least)]
 
@@ -171,6 +182,32 @@ def _special(op: str, scalar_type: str, left_out: list[LeftOut]) -> Recipe:
         return case
 
     return SpecialRecipe(points, build, left_out)
+
+
+def _largest(scalar_type: str, attempt: int) -> Case:
+    """A case of its own, since libraries are known to overflow too early here."""
+    case = _case("pow", f"{scalar_type}/largest", f"the largest {scalar_type} to the power of 1", scalar_type,
+                 ("huge",), 1, attempt)
+    largest = special_points(scalar_type)["huge"][0]
+    count = 16  # enough for libraries to use vectors
+    case.leaf("a", tensor_json(scalar_type, [count], [largest, 1.5] * (count // 2)))
+    case.leaf("b", tensor_json(scalar_type, [count], [1, 2] * (count // 2)), requires_grad=False)
+    case.node("y", "pow", "a", "b")
+    case.forward()
+    case.backward(("y", tensor_json(scalar_type, [count], [0.5, -3] * (count // 2))))
+    case.read("y", grads=["a"])
+    return case
+
+
+def _powers(names: dict[str, list]) -> dict[str, list]:
+    """Where pow has a corner or a limit. Left out: exponents of 0 or infinity and a base of 1 with nan, which
+    IEEE 754 makes 1 whatever the other operand; 0 to a negative power, where some engines have nan."""
+    inf, huge, least = names["inf"][0], names["huge"][0], names["subnormal"][0]
+    return {"0": [(0, 1), (0, 2), (0, 2.5), (1.5, 0), (0, 0)], "-0": [(-0.0, 2), (-0.0, 3)],
+            "1": [(1, 2.5), (1, -3), (2.5, 1)], "-1": [(-1, 2), (-1, 3), (-2, 3), (-1.5, -1), (-2, 0.5)],
+            "subnormal": [(least, 1), (least, 0.5), (1.5, least)],
+            "huge": [(huge / 1024, 1), (huge, 2), (huge, -1)], "inf": [(inf, 2), (inf, -1)],
+            "nan": [("nan", 2), (2, "nan")]}
 
 
 def _nan(op: str, scalar_type: str, attempt: int) -> Case:

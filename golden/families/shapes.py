@@ -7,7 +7,7 @@ from functools import partial
 from typing import Iterator
 
 from case import Case, Recipe
-from exact.rounding import FORMATS, is_complex
+from exact.rounding import COMPONENT, FORMATS, is_complex
 from families.points import LeftOut, special_points
 from operations import ALL_TYPES
 from random_numbers import tensor_json, to_json
@@ -50,6 +50,11 @@ MOVES = (
     Move("slice", "vector", [6], [2], {"dim": 0, "start": 0, "end": 6, "step": 4}, covers="vector"),
     Move("slice", "empty", [4], [0], {"dim": 0, "start": 2, "end": 2}, covers="empty"),
     Move("slice", "strided", [3, 3], [3, 2], {"dim": 1, "start": 1, "end": 3}, [1, 3], "strided"),
+    Move("flip", "rows", [3, 2], [3, 2], {"dims": [0]}),
+    Move("flip", "both", [2, 3], [2, 3], {"dims": [1, 0]}),
+    Move("flip", "vector", [5], [5], {"dims": [0]}, covers="vector"),
+    Move("flip", "empty", [0, 3], [0, 3], {"dims": [1]}, covers="empty"),
+    Move("flip", "strided", [2, 3], [2, 3], {"dims": [1]}, [1, 2], "strided"),
     Move("clone", "matrix", [2, 3], [2, 3]),
     Move("clone", "scalar", [], [], covers="scalar"),
     Move("clone", "empty", [0, 2], [0, 2], covers="empty"),
@@ -59,8 +64,8 @@ MOVES = (
 FIRST = {move.operation: move for move in reversed(MOVES)}
 
 
-ONE_INPUT = ("view", "expand", "transpose", "select", "slice", "clone", "unbind", "cat", "detach", "cast",
-             "to_device")
+ONE_INPUT = ("view", "expand", "transpose", "select", "slice", "flip", "clone", "unbind", "cat", "detach",
+             "cast", "to_device")
 
 
 def recipes(left_out: list[LeftOut]) -> Iterator[Recipe]:
@@ -75,6 +80,7 @@ def recipes(left_out: list[LeftOut]) -> Iterator[Recipe]:
     yield from _unbind_recipes()
     yield from _cat_recipes()
     yield from _conversion_recipes()
+    yield from _complex_view_recipes()
     for op in ("unbind", "cat", "detach", "to_device"):
         yield partial(_plain_special, op, "float64")
     for op in ONE_INPUT:
@@ -158,7 +164,7 @@ def _special(move: Move, scalar_type: str, attempt: int) -> Case:
     else:
         attributes = {k: min(v, 1) if k == "start" else v for k, v in move.attributes.items()}
         result = {"transpose": result[::-1], "select": result[1:], "slice": [1, result[1]],
-                  "clone": result}[move.operation]
+                  "clone": result, "flip": result}[move.operation]
     case.node("y", move.operation, source, **attributes)
     case.forward()
     count = 1
@@ -288,11 +294,110 @@ def _to_device(scalar_type: str, name: str, shape: list[int], strides=None,
     return case
 
 
+# Views of complex numbers as real ones, and back
+
+COMPLEX_VIEWS = {
+    "matrix": ([2, 3], None), "scalar": ([], None), "empty": ([0, 2], None), "vector": ([3], None),
+    "strided": ([2, 3], [1, 2]), "expanded": ([2, 3], [0, 1]),
+}
+
+
+def _complex_view_recipes() -> Iterator[Recipe]:
+    for scalar_type in ("complex64", "complex128"):
+        for name in ("matrix",) if scalar_type == "complex64" else COMPLEX_VIEWS:
+            yield partial(_as_real, scalar_type, name)
+            yield partial(_as_complex, COMPONENT[scalar_type], name)
+    for op in ("view_as_real", "view_as_complex"):
+        yield partial(_complex_view_of_view, op)
+        yield partial(_complex_view_special, op)
+    yield partial(_there_and_back, "complex128")
+
+
+def _as_real(scalar_type: str, name: str, attempt: int) -> Case:
+    shape, strides = COMPLEX_VIEWS[name]
+    case = _case("view_as_real", f"{scalar_type}/{name}", f"{name}, {scalar_type}", scalar_type, (name,),
+                 attempt)
+    case.leaf("x", _numbers(case, scalar_type, shape, strides))
+    return _weighted(case, "x", COMPONENT[scalar_type], [*shape, 2])
+
+
+def _as_complex(scalar_type: str, name: str, attempt: int) -> Case:
+    """The strides of the leaf are those of the parts."""
+    shape, strides = COMPLEX_VIEWS[name]
+    case = _case("view_as_complex", f"{scalar_type}/{name}", f"{name}, {scalar_type}", scalar_type, (name,),
+                 attempt)
+    parts = None if strides is None else [*[2 * stride for stride in strides], 1]
+    case.leaf("x", _numbers(case, scalar_type, [*shape, 2], parts))
+    return _weighted(case, "x", _complex_of(scalar_type), shape)
+
+
+def _complex_of(component: str) -> str:
+    return next(name for name, part in COMPONENT.items() if part == component)
+
+
+def _weighted(case: Case, source: str, result_type: str, shape: list[int]) -> Case:
+    case.leaf("w", _numbers(case, result_type, shape))
+    case.node("y", case.operation, source)
+    case.node("z", "mul", "y", "w")
+    case.forward()
+    case.backward(("z", _numbers(case, result_type, shape)))
+    case.read("y", grads=["w", "x"])
+    return case
+
+
+def _complex_view_of_view(op: str, attempt: int) -> Case:
+    scalar_type = "complex128" if op == "view_as_real" else "float64"
+    case = _case(op, f"{scalar_type}/view", "a slice of a transposed matrix", scalar_type, ("view", "sliced"),
+                 attempt)
+    tail = [] if op == "view_as_real" else [2]
+    case.leaf("x", _numbers(case, scalar_type, [3, 5, *tail]))
+    case.node("t", "transpose", "x", dim0=0, dim1=1)
+    case.node("v", "slice", "t", dim=0, start=1, end=5, step=2)
+    if op == "view_as_real":
+        return _weighted(case, "v", "float64", [2, 3, 2])
+    return _weighted(case, "v", "complex128", [2, 3])
+
+
+def _complex_view_special(op: str, attempt: int) -> Case:
+    groups = special_points("float64")
+    values = [value for group in groups.values() for value in group] + [0.5]
+    pairs = [list(two) for two in zip(values[::2], values[1::2])]
+    as_real = op == "view_as_real"
+    scalar_type = "complex128" if as_real else "float64"
+    case = _case(op, f"{scalar_type}/special", "special values as parts", scalar_type, tuple(groups), attempt)
+    real = tensor_json("float64", [len(pairs), 2], values)
+    whole = tensor_json("complex128", [len(pairs)], pairs)
+    back_real = tensor_json("float64", [len(pairs), 2], values[::-1])
+    back_whole = tensor_json("complex128", [len(pairs)], pairs[::-1])
+    case.leaf("x", whole if as_real else real)
+    case.node("y", op, "x")
+    case.forward()
+    case.backward(("y", back_real if as_real else back_whole))
+    case.read("y", grads=["x"])
+    return case
+
+
+def _there_and_back(scalar_type: str, attempt: int) -> Case:
+    """The parts change places: i times the conjugate."""
+    case = _case("view_as_complex", "float64/parts-exchanged", "parts of complex numbers change places",
+                 "float64", ("view",), attempt)
+    case.leaf("x", _numbers(case, scalar_type, [3]))
+    case.node("r", "view_as_real", "x")
+    case.node("f", "flip", "r", dims=[1])
+    case.node("y", "view_as_complex", "f")
+    case.node("z", "mul", "y", "x")
+    case.forward()
+    case.backward(("z", _numbers(case, scalar_type, [3])))
+    case.read("y", "z", grads=["x"])
+    return case
+
+
 # Attributes for an input of shape [2, 3], and the shape of the result.
 ON_MATRIX = {
     "view": ({"shape": [6]}, [6]), "expand": ({"shape": [2, 2, 3]}, [2, 2, 3]),
     "transpose": ({"dim0": 0, "dim1": 1}, [3, 2]), "select": ({"dim": 1, "index": 1}, [2]),
     "slice": ({"dim": 1, "start": 0, "end": 3, "step": 2}, [2, 2]), "clone": ({}, [2, 3]),
+    "flip": ({"dims": [0, 1]}, [2, 3]),
     "unbind": ({"dim": 0}, [3]), "cat": ({"dim": 0}, [2, 3]), "detach": ({}, [2, 3]),
     "cast": ({"type": "complex64"}, [2, 3]), "to_device": ({"device": "sim:0"}, [2, 3]),
 }
