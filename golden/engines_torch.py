@@ -67,13 +67,14 @@ ONE = {
     "log_softmax": lambda a, n: torch.log_softmax(a, n["dim"]),
     "cumsum": lambda a, n: a.cumsum(n["dim"]), "flip": lambda a, n: a.flip(n["dims"]),
     "conj": lambda a, n: a.conj().resolve_conj(), "neg_": lambda a, n: a.neg_(),
-    "tanh_": lambda a, n: a.tanh_(), "relu_": lambda a, n: a.relu_(), "fill_": lambda a, n: a.fill_(n["value"]),
+    "tanh_": lambda a, n: a.tanh_(), "relu_": lambda a, n: a.relu_(),
+    "fill_": lambda a, n: a.fill_(n["value"]),
 }
 MORE = {
     "gather": lambda n, a, index: a.gather(n["dim"], index),
     "scatter_add": lambda n, a, index, src: a.scatter_add(n["dim"], index, src),
     "index_select": lambda n, a, index: a.index_select(n["dim"], index),
-    "embedding": lambda n, a, index: torch.nn.functional.embedding(index, a, sparse=n.get("sparse", False)),
+    "embedding": lambda n, a, i: torch.nn.functional.embedding(i, a, sparse=n.get("sparse", False)),
     "layer_norm": lambda n, a, w, b: torch.nn.functional.layer_norm(a, a.shape[-1:], w, b, n["eps"]),
 }
 

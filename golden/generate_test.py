@@ -9,7 +9,7 @@ from mpmath import mp
 import generate
 from expectations import BadCase, with_expectations
 from families import Catalogue
-from machine import TruthMachine
+from machine import TruthMachine, parts_of
 from writer import scenario_text
 
 CATALOGUE = Catalogue()
@@ -17,7 +17,12 @@ CATALOGUE = Catalogue()
 
 def scenario(nodes: list, program: list, **leaves) -> dict:
     return {"id": "test", "title": "", "clauses": [], "nodes": nodes, "program": program,
-            "leaves": [{"name": name, "value": value} for name, value in leaves.items()]}
+            "leaves": [{"name": name, "value": value, "requires_grad": not _is_index(value)}
+                       for name, value in leaves.items()]}
+
+
+def _is_index(value) -> bool:
+    return isinstance(value, dict) and value.get("type") == "int64"
 
 
 class Files(unittest.TestCase):
@@ -58,7 +63,7 @@ class Programs(unittest.TestCase):
 
     def read(self, nodes, program, **leaves):
         results = TruthMachine(scenario(nodes, program, **leaves)).run().results
-        return [[float(v) for v in tensor.elements()] for tensor in results[len(program) - 1]]
+        return [[float(v) for v in parts_of(tensor)] for tensor in results[len(program) - 1]]
 
     def test_a_view_shows_what_is_done_to_its_base(self):
         nodes = [{"name": "c", "op": "clone", "inputs": ["x"]},
@@ -94,6 +99,43 @@ class Programs(unittest.TestCase):
                                        "inputs": ["y", "x"], "results": ["gy", "gx"]},
                    {"do": "read", "values": ["gy", "gx"]}]
         self.assertEqual(self.read(nodes, program, x=3), [[3], [12]])
+
+    def test_real_and_complex_views_share_their_numbers(self):
+        nodes = [{"name": "c", "op": "clone", "inputs": ["z"]},
+                 {"name": "r", "op": "view_as_real", "inputs": ["c"]},
+                 {"name": "im", "op": "select", "inputs": ["r"], "dim": 1, "index": 1},
+                 {"name": "im1", "op": "scale_", "inputs": ["im"], "factor": 10}]
+        seed = {"type": "complex128", "shape": [2], "values": [[1, 1], [1, 1]]}
+        program = [{"do": "forward"}, {"do": "backward", "roots": [{"value": "c", "seed": seed}]},
+                   {"do": "read", "values": ["c"], "grads": ["z"]}]
+        z = {"type": "complex128", "shape": [2], "values": [[1, 2], [3, 4]]}
+        self.assertEqual(self.read(nodes, program, z=z), [[1, 20, 3, 40], [1, 10, 1, 10]])
+
+    def test_gradients_go_back_to_where_an_index_took_from(self):
+        index = {"type": "int64", "shape": [3], "values": [2, 0, 2]}
+        backward = {"do": "backward", "roots": [{"value": "y", "seed": [1, 10, 100]}]}
+        for op in ("gather", "index_select"):
+            nodes = [{"name": "y", "op": op, "inputs": ["x", "i"], "dim": 0}]
+            program = [{"do": "forward"}, backward, {"do": "read", "values": ["y"], "grads": ["x"]}]
+            self.assertEqual(self.read(nodes, program, x=[5, 6, 7], i=index), [[7, 5, 7], [10, 0, 101]])
+
+    def test_only_rows_that_were_taken_are_stated_of_a_sparse_gradient(self):
+        nodes = [{"name": "y", "op": "embedding", "inputs": ["x", "i"], "sparse": True}]
+        index = {"type": "int64", "shape": [2], "values": [2, 2]}
+        seed = {"shape": [2, 1], "values": [3, 4]}
+        program = [{"do": "forward"}, {"do": "backward", "roots": [{"value": "y", "seed": seed}]},
+                   {"do": "read", "grads": ["x"]}]
+        weight = {"shape": [3, 1], "values": [5, 6, 7]}
+        case, _ = with_expectations(scenario(nodes, program, x=weight, i=index))
+        stated = case["program"][2]["expect"]["values"][0]
+        self.assertEqual(stated, {"shape": [3, 1], "sparse": {"indices": [[2]]}, "values": [7]})
+
+    def test_what_is_overwritten_gets_no_gradient(self):
+        nodes = [{"name": "c", "op": "clone", "inputs": ["x"]},
+                 {"name": "y", "op": "copy_", "inputs": ["c", "w"]}]
+        program = [{"do": "forward"}, {"do": "backward", "roots": [{"value": "y", "seed": [2, 3]}]},
+                   {"do": "read", "values": ["c"], "grads": ["x", "w"]}]
+        self.assertEqual(self.read(nodes, program, x=[1, 2], w=7), [[7, 7], [0, 0], [5]])
 
     def test_a_case_without_an_honest_bound_is_refused(self):
         nodes = [{"name": "p", "op": "mul", "inputs": ["x", "w"]},

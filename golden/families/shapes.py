@@ -50,16 +50,16 @@ MOVES = (
     Move("slice", "vector", [6], [2], {"dim": 0, "start": 0, "end": 6, "step": 4}, covers="vector"),
     Move("slice", "empty", [4], [0], {"dim": 0, "start": 2, "end": 2}, covers="empty"),
     Move("slice", "strided", [3, 3], [3, 2], {"dim": 1, "start": 1, "end": 3}, [1, 3], "strided"),
-    Move("flip", "rows", [3, 2], [3, 2], {"dims": [0]}),
-    Move("flip", "both", [2, 3], [2, 3], {"dims": [1, 0]}),
-    Move("flip", "vector", [5], [5], {"dims": [0]}, covers="vector"),
-    Move("flip", "empty", [0, 3], [0, 3], {"dims": [1]}, covers="empty"),
-    Move("flip", "strided", [2, 3], [2, 3], {"dims": [1]}, [1, 2], "strided"),
     Move("clone", "matrix", [2, 3], [2, 3]),
     Move("clone", "scalar", [], [], covers="scalar"),
     Move("clone", "empty", [0, 2], [0, 2], covers="empty"),
     Move("clone", "strided", [2, 3], [2, 3], {}, [1, 2], "strided"),
     Move("clone", "expanded", [2, 3], [2, 3], {}, [0, 1], "expanded"),
+    Move("flip", "rows", [3, 2], [3, 2], {"dims": [0]}),
+    Move("flip", "both", [2, 3], [2, 3], {"dims": [1, 0]}),
+    Move("flip", "vector", [5], [5], {"dims": [0]}, covers="vector"),
+    Move("flip", "empty", [0, 3], [0, 3], {"dims": [1]}, covers="empty"),
+    Move("flip", "strided", [2, 3], [2, 3], {"dims": [1]}, [1, 2], "strided"),
 )
 FIRST = {move.operation: move for move in reversed(MOVES)}
 
