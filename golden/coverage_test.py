@@ -35,7 +35,8 @@ def planned() -> list:
     cases = []
     for recipe, _ in CATALOGUE._recipes:
         if isinstance(recipe, SpecialRecipe):
-            cases.append(recipe.build([next(point for group in recipe.points.values() for point in group)], ()))
+            first = next(point for group in recipe.points.values() for point in group)
+            cases.append(recipe.build([first], ()))
         else:
             cases.append(recipe(attempt=0))
     return [SimpleNamespace(case=case) for case in cases]

@@ -2,7 +2,8 @@
 """A second opinion on the golden cases: how far PyTorch and JAX are from the stated values.
 
   cross_check.py [--engine torch|jax] [PATTERN]   prints every value beyond its bound
-  cross_check.py [--engine torch|jax] --write     also writes cross_check/ENGINE.md
+  cross_check.py [--engine torch|jax] --write     also writes cross_check/ENGINE.md; with a PATTERN of
+                                                  whole areas ("golden/pow/*") only their lines of it
 
 The stated values do not come from here. A value beyond its bound is a limit of the engine, which
 EXPLANATIONS names, or a finding. Exit status 1: one of them is not explained.
@@ -15,6 +16,7 @@ import fnmatch
 import importlib
 import json
 import math
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -146,19 +148,43 @@ def explanation(engine: str, value: Value) -> str:
     return "not explained"
 
 
-def page(engine: str, version: str, values: list[Value], cases: int) -> str:
-    beyond = [value for value in values if value.distance > value.bound]
+Section = tuple[str, list[str]]  # of an area: its row of the page, and its rows beyond the bound
+
+
+def page(version: str, sections: dict[str, Section]) -> str:
+    """The areas in the order of the files, whose cases are counted."""
+    cases = [case.split("/")[1] for case, _ in scenarios()]
+    areas = [area for area in dict.fromkeys(cases) if area in sections]
+    rows = [sections[area][0] for area in areas]
+    beyond = [line for area in areas for line in sections[area][1]]
+    values = sum(int(row.split(" | ")[1]) for row in rows)
     lines = [f"# Golden cases on {version}", "",
-             f"{cases} cases, {len(values)} values, {len(beyond)} beyond their bound or refused. Distances are",
-             "in units in the last place of the stated number. Made by `golden/cross_check.py --write`; functions of",
+             f"{sum(case in sections for case in cases)} cases, {values} values, {len(beyond)} beyond their"
+             " bound or refused. Distances are",
+             "in units in the last place of the stated number. Made by `golden/cross_check.py --write`;"
+             " functions of",
              "the machine's libraries take part, so that another machine may differ within the bounds.", "",
              "| area | values | equal | largest distance | largest share of a bound |", "|---|---|---|---|---|"]
-    for area in dict.fromkeys(value.case.split("/")[1] for value in values):
-        lines.append(_row(area, [v for v in values if v.case.split("/")[1] == area]))
-    lines += ["", "## Beyond the bound", "", "| case | distance | bound | why |", "|---|---|---|---|"]
-    lines += [f"| {v.case} | {_told(v)} | {v.bound} | {explanation(engine, v)} |"
-              for v in beyond]
-    return "\n".join(lines) + "\n"
+    lines += rows + ["", "## Beyond the bound", "", "| case | distance | bound | why |", "|---|---|---|---|"]
+    return "\n".join(lines + beyond) + "\n"
+
+
+def sections_of(engine: str, values: list[Value]) -> dict[str, Section]:
+    by_area: dict[str, list[Value]] = {}
+    for value in values:
+        by_area.setdefault(value.case.split("/")[1], []).append(value)
+    return {area: (_row(area, found), [f"| {v.case} | {_told(v)} | {v.bound} | {explanation(engine, v)} |"
+                                       for v in found if v.distance > v.bound])
+            for area, found in by_area.items()}
+
+
+def sections_in(text: str) -> dict[str, Section]:
+    """Those of a page that is there, so that a few areas can be run again."""
+    summary, beyond = text.split("## Beyond the bound")
+    rows = [line for line in summary.splitlines() if line.startswith("| ") and not line.startswith("| area")]
+    lines = [line for line in beyond.splitlines() if line.startswith("| golden/")]
+    return {area: (row, [line for line in lines if line.startswith(f"| golden/{area}/")])
+            for row in rows for area in [row.split(" | ")[0].removeprefix("| ")]}
 
 
 def _told(value: Value) -> str:
@@ -182,6 +208,8 @@ def main() -> int:
     parser.add_argument("--sample", type=int, metavar="N", help="N cases, spread over all of them")
     parser.add_argument("pattern", nargs="?", default="*")
     options = parser.parse_args()
+    if options.write and (options.sample or not re.fullmatch(r"\*|golden/[^/]+/\*", options.pattern)):
+        parser.error('--write goes with whole areas: a pattern such as "golden/pow/*", and no --sample')
     engine = importlib.import_module(f"engines_{options.engine}")
     cases = [pair for pair in scenarios() if fnmatch.fnmatch(pair[0], options.pattern)]
     size = min(options.sample or len(cases), len(cases))
@@ -193,10 +221,9 @@ def main() -> int:
               f"{explanation(options.engine, value)}")
     print(f"{engine.version()}: {len(values)} values, {len(beyond)} beyond their bound")
     if options.write:
-        folder = FOLDER / "cross_check"
-        folder.mkdir(exist_ok=True)
-        text = page(options.engine, engine.version(), values, len(chosen))
-        (folder / f"{options.engine}.md").write_text(text)
+        path = FOLDER / "cross_check" / f"{options.engine}.md"
+        before = sections_in(path.read_text()) if len(chosen) < len(scenarios()) else {}
+        path.write_text(page(engine.version(), before | sections_of(options.engine, values)))
     unexplained = any(explanation(options.engine, value) == "not explained" for value in beyond)
     return 1 if unexplained else 0
 

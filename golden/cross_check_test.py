@@ -25,6 +25,21 @@ class Distances(unittest.TestCase):
             self.assertEqual(cross_check.distance([stated], [found], "float64"), inf)
 
 
+class Pages(unittest.TestCase):
+    def test_a_page_is_read_as_it_was_written(self):
+        for engine in ("torch", "jax"):
+            path = cross_check.FOLDER / "cross_check" / f"{engine}.md"
+            text = path.read_text()
+            version = text.splitlines()[0].removeprefix("# Golden cases on ")
+            self.assertEqual(cross_check.page(version, cross_check.sections_in(text)), text)
+
+    def test_values_beyond_their_bound_are_told_with_their_area(self):
+        values = [cross_check.Value("golden/add/x", 1, 0), cross_check.Value("golden/add/x", 1, 3)]
+        row, beyond = cross_check.sections_of("torch", values)["add"]
+        self.assertEqual(row, "| add | 2 | 1 | 0 | 0 |")
+        self.assertEqual(beyond, ["| golden/add/x | 3 | 1 | not explained |"])
+
+
 class Moving(unittest.TestCase):
     def test_no_right_engine_can_meet_the_moved_number(self):
         for number, bound in ((1.0, 0), (-1.5, 2), (3.0, 0.5), (5e-324, 1), (0.0, 3)):
