@@ -134,7 +134,7 @@ EXPLANATIONS = (
     ("jax", "golden/erf/float32/*", "", "a rational approximation of XLA, within 2 units"),
     ("jax", "golden/embedding/*", "instead of sparse", "no sparse gradients"),
     ("jax", "golden/models/bag-of-words/*", "instead of sparse", "no sparse gradients"),
-    ("jax", "golden/div/*", "", "a broadcast divisor becomes a product with its reciprocal: XLA"),
+    ("jax", "golden/div*", "", "a broadcast divisor becomes a product with its reciprocal: XLA"),
     ("jax", "golden/sqrt/*/special", "", "g * (0.5 / y): a rounding more than g / (2 y); subnormals are 0"),
     ("jax", "golden/programs/intermediate/*", "", "inputs that depend on each other count as independent"),
     ("jax", "*", "views is changed in place", "arrays have no storage to share: not expressible"),
