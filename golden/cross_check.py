@@ -129,6 +129,7 @@ EXPLANATIONS = (
     ("torch", "golden/pow/*/largest", "", "the vector library's pow is inf already for the largest number"),
     ("jax", "*", SUBNORMAL, "XLA on the CPU takes subnormal numbers for 0"),
     ("jax", "golden/clamp/*/special", "", "half of the gradient passes at a limit, and at a subnormal"),
+    ("jax", "golden/view_as_real/*/special", "", "XLA on the CPU takes subnormal numbers for 0"),
     ("jax", "golden/abs/*/special", "", "all of the gradient passes at 0"),
     ("jax", "golden/pow/*/special", "", "subnormals are 0, also on the way; 0 ** 0 has the gradient 0 * inf"),
     ("jax", "golden/erf/float32/*", "", "a rational approximation of XLA, within 2 units"),
