@@ -62,6 +62,8 @@ Plan::Plan(Choices& header) {
     retain_grad = pools = create = stop = drops = false;
   }
   if (streams) keeps = changes = set_grad = checkpoints = stop = strides = sparse = false;
+  // Whether a pack hook is given the tensor or a copy shows when it is changed.
+  if (in_place || changes) saved_hooks = false;
   // What several queues do at a time has no order: see docs/fuzz.md.
   if (sim) hook_steps = multi_hooks = false;
   if (requires_grad) checkpoints = false;

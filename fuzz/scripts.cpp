@@ -428,7 +428,10 @@ void HookMaker::add(HookKind kind) {
   if (kind == HookKind::multi) {
     const ValueId more = pick(draft_, choices_, [&](ValueId value) {
       const Known& other = draft_.of(value);
-      return other.tracked && other.item < known.item && other.thread == known.thread;
+      // Of two leaves either may be the last.
+      const bool leaf = draft_.scenario.values[at(value)].origin == Value::Origin::leaf;
+      return other.tracked && other.item < known.item && other.thread == known.thread &&
+             !(leaf && is_leaf());
     });
     if (more != no_id) hook.values.push_back(more);
   }
