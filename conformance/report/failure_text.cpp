@@ -11,15 +11,6 @@
 namespace gradcts {
 namespace {
 
-std::string shell_word(const std::string& word) {
-  constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-=:,+@%";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 std::string upper(std::string_view text) {
   std::string result(text);
   std::ranges::transform(result, result.begin(),
@@ -65,6 +56,15 @@ std::string tested_clauses(const Scenario& scenario, const Paint& paint) {
 
 }  // namespace
 
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-=:,+@%";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 std::string Paint::code(std::string_view number, std::string_view text) const {
   return on_ ? fmt::format("\033[{}m{}\033[0m", number, text) : std::string(text);
 }
@@ -103,6 +103,11 @@ std::string wrapped(std::string_view text, std::string_view indent, std::size_t 
 
 std::string failure_text(const ScenarioResult& result, const RunHeader& header,
                          const Paint& paint) {
+  return failure_text(result, replay_command(header, result.planned.scenario->id), paint);
+}
+
+std::string failure_text(const ScenarioResult& result, const std::string& replay,
+                         const Paint& paint) {
   const Scenario& scenario = *result.planned.scenario;
   std::string text = fmt::format("{} {}\n", paint.red(label(result)), paint.bold(scenario.id));
   text += wrapped(scenario.title, "  ");
@@ -115,7 +120,7 @@ std::string failure_text(const ScenarioResult& result, const RunHeader& header,
     text += indented(result.verdict.detail, "    ");
   }
   text += fmt::format("  {}\n{}", paint.bold("graph"), indented(graph_text(scenario), "    "));
-  text += fmt::format("  {}\n    {}\n", paint.bold("replay"), replay_command(header, scenario.id));
+  text += fmt::format("  {}\n    {}\n", paint.bold("replay"), replay);
   return text;
 }
 

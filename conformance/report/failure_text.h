@@ -28,6 +28,12 @@ class Paint {
 std::string replay_command(const RunHeader& header, const std::string& id);
 
 std::string failure_text(const ScenarioResult& result, const RunHeader& header, const Paint& paint);
+// The same with another command that shows it again.
+std::string failure_text(const ScenarioResult& result, const std::string& replay,
+                         const Paint& paint);
+
+// A word as a shell takes it.
+std::string shell_word(const std::string& word);
 
 // Words put on lines of at most `width` columns, each beginning with `indent`.
 std::string wrapped(std::string_view text, std::string_view indent, std::size_t width = 100);

@@ -43,6 +43,7 @@ void add_run_command(CLI::App& program, int& status);
 void add_list_command(CLI::App& program, int& status);
 void add_show_command(CLI::App& program, int& status);
 void add_replay_command(CLI::App& program, int& status);
+void add_explore_command(CLI::App& program, int& status);
 void add_lint_command(CLI::App& program, int& status);
 void add_fuzz_command(CLI::App& program, int& status);
 void add_shrink_command(CLI::App& program, int& status);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/explore/search/explore_worker.h"
 #include "conformance/runner/adapter_library.h"
 #include "conformance/runner/engine_locator.h"
 #include "conformance/runner/worker_main.h"
@@ -54,6 +55,7 @@ int parse_and_run(int argc, char** argv) {
   add_fuzz_command(program, status);
   add_shrink_command(program, status);
   add_emit_command(program, status);
+  add_explore_command(program, status);
   if (argc > 1 && argv[1][0] != '-') check_command(program, argv[1]);
   try {
     program.parse(argc, argv);
@@ -82,5 +84,6 @@ int main_or_complaint(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (gradcts::is_worker_call(argc, argv)) return gradcts::worker_main(argc, argv);
+  if (gradcts::is_explore_worker_call(argc, argv)) return gradcts::explore_worker_main(argv);
   return gradcts::main_or_complaint(argc, argv);
 }

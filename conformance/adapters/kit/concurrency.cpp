@@ -10,12 +10,11 @@
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
-#include <thread>
 
 namespace gradcts::kit {
 
 void run_threads(const std::vector<std::function<void()>>& functions) {
-  std::vector<std::jthread> threads;
+  std::vector<Thread> threads;
   threads.reserve(functions.size());
   for (const auto& function : functions) threads.emplace_back(function);
 }

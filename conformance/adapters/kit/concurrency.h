@@ -2,7 +2,6 @@
 // and its children. They stand in one place so that a controlled scheduler can take their place.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -10,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/adapters/kit/sync.h"
 #include "conformance/scenario/scenario.h"
 
 namespace gradcts::kit {
@@ -25,8 +25,8 @@ class Barrier {
 
  private:
   const std::int32_t parties_;
-  std::mutex mutex_;
-  std::condition_variable all_here_;
+  Mutex mutex_;
+  ConditionVariable all_here_;
   std::int32_t here_ = 0;
   std::int64_t meetings_ = 0;
 };
@@ -36,11 +36,11 @@ class MeetingPoints {
  public:
   explicit MeetingPoints(const Scenario& scenario);
   Barrier& barrier(BarrierId id) { return barriers_[static_cast<std::size_t>(id)]; }
-  std::mutex& lock(LockId id) { return locks_[static_cast<std::size_t>(id)]; }
+  Mutex& lock(LockId id) { return locks_[static_cast<std::size_t>(id)]; }
 
  private:
   std::deque<Barrier> barriers_;
-  std::deque<std::mutex> locks_;
+  std::deque<Mutex> locks_;
 };
 
 // Forks; the child runs `body`, hands over the text that it returns, and ends without any clean-up.

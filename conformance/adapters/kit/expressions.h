@@ -9,6 +9,7 @@
 
 #include "conformance/adapters/kit/binding.h"
 #include "conformance/adapters/kit/handles.h"
+#include "conformance/adapters/kit/sync.h"
 
 namespace gradcts::kit {
 
@@ -31,7 +32,7 @@ class Pools {
   }
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   std::deque<std::pair<const Expression*, typename B::Tensor>> buffers_;
 };
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "conformance/adapters/kit/sync.h"
 #include "conformance/scenario/scenario.h"
 
 namespace gradcts::kit {
@@ -39,7 +40,7 @@ class Handles {
   }
 
  private:
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<Tensor> handles_;
 };
 

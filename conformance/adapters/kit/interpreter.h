@@ -28,6 +28,7 @@
 #include "conformance/adapters/kit/life.h"
 #include "conformance/adapters/kit/recorder.h"
 #include "conformance/adapters/kit/support.h"
+#include "conformance/adapters/kit/sync.h"
 
 namespace gradcts::kit {
 
@@ -536,7 +537,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   }
 
   void perform(const LockStep& step, StepId, Context&, Values&) {
-    std::mutex& lock = meeting_points_.lock(step.lock);
+    Mutex& lock = meeting_points_.lock(step.lock);
     step.acquire ? lock.lock() : lock.unlock();
   }
 
@@ -638,7 +639,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   const std::vector<bool> named_;  // by NodeId
   std::vector<NodeHandle> nodes_;  // those that are named or must be kept
   std::vector<std::atomic<std::int32_t>> makings_;
-  std::mutex hooks_mutex_;
+  Mutex hooks_mutex_;
   std::vector<std::vector<HookHandle>> hooks_;
 };
 

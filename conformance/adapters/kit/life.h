@@ -3,9 +3,10 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <mutex>
+
+#include "conformance/adapters/kit/sync.h"
 
 namespace gradcts::kit {
 
@@ -33,8 +34,8 @@ class LifeCounter {
 
  private:
   std::atomic<std::int64_t> count_{0};
-  std::mutex mutex_;
-  std::condition_variable none_;
+  Mutex mutex_;
+  ConditionVariable none_;
 };
 
 // Counts for as long as it lives.

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "conformance/adapters/kit/sync.h"
 #include "conformance/scenario/outcome.h"
 
 namespace gradcts::kit {
@@ -44,7 +45,7 @@ class Recorder {
   std::int32_t& occurrences(EventKind kind, std::int32_t subject);
 
   const std::uint64_t run_;  // tells this recorder's thread numbers from those of others
-  std::mutex mutex_;
+  Mutex mutex_;
   bool closed_ = false;
   std::int16_t threads_ = 1;
   Outcome outcome_;

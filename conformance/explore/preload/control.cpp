@@ -10,6 +10,7 @@
 #include "conformance/explore/preload/real_calls.h"
 #include "conformance/explore/preload/report.h"
 #include "conformance/explore/preload/stacks.h"
+#include "conformance/explore/preload/symbols.h"
 
 // Note [Threads under control and outside]
 // ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -41,34 +42,10 @@ namespace {
 constexpr std::int64_t patience_at_begin = nanoseconds_per_second;
 constexpr std::int64_t watch_every_ms = 100;
 
-template <typename Number>
-void default_to(Number& field, Number value) {
-  if (field == 0) field = value;
-}
-
-gradcts_schedule_options with_defaults(gradcts_schedule_options options) {
-  default_to(options.depth, 3u);
-  default_to(options.expected_steps, std::uint64_t{1000});
-  default_to(options.step_bound, std::uint64_t{1'000'000});
-  default_to(options.watchdog_ms, 10'000u);
-  return options;
-}
-
 std::int64_t real_now(clockid_t clock) {
   timespec time;
   real().clock_gettime(clock, &time);
   return to_nanoseconds(time);
-}
-
-void write_report(const std::string& text) {
-  const char* name = std::getenv("GRADCTS_SCHEDULE_FD");
-  const int file = name != nullptr ? std::atoi(name) : STDERR_FILENO;
-  std::size_t written = 0;
-  while (written < text.size()) {
-    const ssize_t size = write(file, text.data() + written, text.size() - written);
-    if (size < 0 && errno != EINTR) return;
-    written += static_cast<std::size_t>(std::max<ssize_t>(size, 0));
-  }
 }
 
 }  // namespace
@@ -76,7 +53,7 @@ void write_report(const std::string& text) {
 int Controller::begin(const gradcts_schedule_options& options) {
   FutexGuard guard(lock_);
   if (on_) return EBUSY;
-  if (!choose_strategy(with_defaults(options))) return EINVAL;
+  if (!strategy_.choose(options, scheduler_)) return EINVAL;
   prepare_stacks();
   start_watchdog();
   ThreadRecord& self = this_thread();
@@ -85,39 +62,12 @@ int Controller::begin(const gradcts_schedule_options& options) {
   ++progress_;
   seen_outside_ = 0;
   clock_.start(real_now(CLOCK_REALTIME), real_now(CLOCK_MONOTONIC));
-  scheduler_.start(strategy(), options_.step_bound);
+  scheduler_.start(strategy_.get(), strategy_.options().step_bound);
   by_number_.clear();
   take(self, 0);
   take_sleepers();
   on_ = true;
   return 0;
-}
-
-bool Controller::choose_strategy(const gradcts_schedule_options& options) {
-  if (options.version != GRADCTS_SCHEDULE_VERSION) return false;
-  options_ = options;
-  switch (options.strategy) {
-    case GRADCTS_SCHEDULE_RANDOM:
-      strategy_.emplace<RandomWalk>(options.seed, options.spurious_per_mille);
-      return true;
-    case GRADCTS_SCHEDULE_PCT:
-      strategy_.emplace<PriorityChanges>(options.seed, options.spurious_per_mille, options.depth,
-                                         options.expected_steps);
-      return true;
-    case GRADCTS_SCHEDULE_REPLAY: {
-      if (options.schedule == nullptr) return false;
-      std::optional<Trace> trace = Trace::parse(options.schedule);
-      if (trace) strategy_.emplace<Replay>(std::move(*trace));
-      return trace.has_value();
-    }
-  }
-  return false;
-}
-
-Strategy& Controller::strategy() {
-  if (auto* priorities = std::get_if<PriorityChanges>(&strategy_)) return *priorities;
-  if (auto* replay = std::get_if<Replay>(&strategy_)) return *replay;
-  return std::get<RandomWalk>(strategy_);
 }
 
 void Controller::wait_until_others_sleep(const ThreadRecord& self) {
@@ -215,9 +165,7 @@ gradcts_schedule_result Controller::result(gradcts_schedule_outcome outcome) {
   result.steps = scheduler_.steps();
   result.switches = scheduler_.switches();
   result.hash = scheduler_.hash();
-  if (const auto* replay = std::get_if<Replay>(&strategy_)) {
-    result.mismatch_step = replay->mismatch_step();
-  }
+  result.mismatch_step = strategy_.mismatch_step();
   result.schedule = scheduler_.trace().text();
   return result;
 }
@@ -230,29 +178,11 @@ void Controller::fail(gradcts_schedule_outcome outcome) {
   const std::string text = report(outcome);
   gradcts_schedule_result out = result(outcome);
   out.report = text.c_str();
-  const gradcts_schedule_options options = options_;
+  const gradcts_schedule_options options = strategy_.options();
   lock_.unlock();
   write_report(text);
   if (options.on_report != nullptr) options.on_report(&out, options.context);
   _exit(static_cast<int>(outcome));
-}
-
-std::string Controller::how_chosen() {
-  std::string text;
-  switch (options_.strategy) {
-    case GRADCTS_SCHEDULE_RANDOM:
-      text = "random walk, seed " + std::to_string(options_.seed);
-      break;
-    case GRADCTS_SCHEDULE_PCT:
-      text = "priorities (PCT), seed " + std::to_string(options_.seed) + ", depth " +
-             std::to_string(options_.depth) + ", expected steps " +
-             std::to_string(options_.expected_steps);
-      break;
-    default:
-      return "replay";
-  }
-  if (options_.spurious_per_mille == 0) return text;
-  return text + ", spurious per mille " + std::to_string(options_.spurious_per_mille);
 }
 
 std::string Controller::report(gradcts_schedule_outcome outcome) {
@@ -268,7 +198,9 @@ std::string Controller::report(gradcts_schedule_outcome outcome) {
   for (const ThreadRecord* record : threads_.all()) {
     if (record->is_alive() && !takes_part(*record)) add(nobody, record->kernel_id);
   }
-  return describe(outcome, how_chosen(), scheduler_, reports, object_name);
+  return describe(outcome, strategy_.in_words(), scheduler_, reports, object_name,
+                  "Not seen: atomics, and waits by other means than the pthread calls, semaphores "
+                  "and futex\ncalls through the C library.\n");
 }
 
 void Controller::start_watchdog() {
@@ -292,7 +224,7 @@ void Controller::watch() {
     FutexGuard guard(lock_);
     still_for_ms = on_ && progress_ == seen ? still_for_ms + watch_every_ms : 0;
     seen = progress_;
-    if (still_for_ms >= options_.watchdog_ms && on_) fail(GRADCTS_SCHEDULE_STALL);
+    if (still_for_ms >= strategy_.options().watchdog_ms && on_) fail(GRADCTS_SCHEDULE_STALL);
   }
 }
 

@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <optional>
 #include <string>
-#include <variant>
 
+#include "conformance/explore/preload/chosen_strategy.h"
 #include "conformance/explore/preload/clock.h"
 #include "conformance/explore/preload/futex.h"
 #include "conformance/explore/preload/schedule.h"
@@ -119,8 +119,6 @@ class Controller {
 
   // Taking threads under control and letting them go (control.cpp).
   ThreadRecord& this_thread() NEEDS_LOCK(lock_);
-  bool choose_strategy(const gradcts_schedule_options& options) NEEDS_LOCK(lock_);
-  Strategy& strategy() NEEDS_LOCK(lock_);
   void wait_until_others_sleep(const ThreadRecord& self) NEEDS_LOCK(lock_);
   bool others_sleep(const ThreadRecord& self, bool give_up) NEEDS_LOCK(lock_);
   void take(ThreadRecord& record, ThreadNumber number) NEEDS_LOCK(lock_);
@@ -133,7 +131,6 @@ class Controller {
   gradcts_schedule_result result(gradcts_schedule_outcome outcome) NEEDS_LOCK(lock_);
   [[noreturn]] void fail(gradcts_schedule_outcome outcome) NEEDS_LOCK(lock_);
   std::string report(gradcts_schedule_outcome outcome) NEEDS_LOCK(lock_);
-  std::string how_chosen() NEEDS_LOCK(lock_);
 
   FutexLock lock_;
   std::atomic<bool> on_{false};
@@ -144,12 +141,10 @@ class Controller {
   std::uint64_t progress_ GUARDED_BY_LOCK(lock_) = 0;   // steps of all of them
   std::uint64_t tickets_ GUARDED_BY_LOCK(lock_) = 0;
   std::uint32_t seen_outside_ GUARDED_BY_LOCK(lock_) = 0;
-  gradcts_schedule_options options_ GUARDED_BY_LOCK(lock_) = {};
   ThreadTable threads_ GUARDED_BY_LOCK(lock_);
   PageVector<ThreadRecord*> by_number_ GUARDED_BY_LOCK(lock_);
   PageVector<ThreadRecord*> sleepers_ GUARDED_BY_LOCK(lock_);  // while control begins
-  std::variant<std::monostate, RandomWalk, PriorityChanges, Replay> strategy_
-      GUARDED_BY_LOCK(lock_);
+  ChosenStrategy strategy_ GUARDED_BY_LOCK(lock_);
   Scheduler scheduler_ GUARDED_BY_LOCK(lock_);
   Clock clock_ GUARDED_BY_LOCK(lock_);
 };

@@ -1,8 +1,13 @@
 #include "conformance/explore/preload/report.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 
 namespace gradcts::schedule {
 namespace {
@@ -50,6 +55,10 @@ const char* name_of(Operation operation) {
       return "start";
     case Operation::lock:
       return "lock";
+    case Operation::try_lock:
+      return "try to lock";
+    case Operation::load:
+      return "read";
     case Operation::unlock:
       return "go on after releasing";
     case Operation::wait:
@@ -163,17 +172,26 @@ std::string describe_wait(const Scheduler& scheduler, ThreadNumber number, Objec
 }
 
 std::string describe(gradcts_schedule_outcome outcome, const std::string& how, Scheduler& scheduler,
-                     const std::vector<ThreadReport>& threads, ObjectName name) {
+                     const std::vector<ThreadReport>& threads, ObjectName name,
+                     const std::string& not_seen) {
   std::string text = text_of("gradcts-schedule: %s\n", headline(outcome));
   text += "chosen by: " + how + "\n";
   text += text_of("steps: %" PRIu64 ", switches: %" PRIu64 ", hash: %016" PRIx64 "\n",
                   scheduler.steps(), scheduler.switches(), scheduler.hash());
   for (const ThreadReport& thread : threads) text += describe_thread(scheduler, thread, name);
-  text +=
-      "\nNot seen: atomics, and waits by other means than the pthread calls, semaphores and "
-      "futex\n";
-  text += "calls through the C library.\nschedule: ";
+  text.append("\n").append(not_seen).append("schedule: ");
   return text + scheduler.trace().text() + "\n";
+}
+
+void write_report(const std::string& text) {
+  const char* name = std::getenv("GRADCTS_SCHEDULE_FD");
+  const int file = name != nullptr ? std::atoi(name) : STDERR_FILENO;
+  std::size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t size = write(file, text.data() + written, text.size() - written);
+    if (size < 0 && errno != EINTR) return;
+    written += static_cast<std::size_t>(std::max<ssize_t>(size, 0));
+  }
 }
 
 }  // namespace gradcts::schedule

@@ -70,7 +70,7 @@ TEST_F(ReportTest, TheWholeOfIt) {
   scheduler.wait({WaitKind::mutex, &mutex_b});
   const std::string text =
       describe(GRADCTS_SCHEDULE_DEADLOCK, "random walk, seed 7", scheduler,
-               {{0, "main, 41", {"f()", "main"}}, {1, "worker, 42", {}}}, name);
+               {{0, "main, 41", {"f()", "main"}}, {1, "worker, 42", {}}}, name, "Not seen: atomics\n");
   EXPECT_THAT(text, HasSubstr("gradcts-schedule: deadlock\nchosen by: random walk, seed 7\n"));
   EXPECT_THAT(text, HasSubstr("thread 0 (main, 41) waits for mutex a"));
   EXPECT_THAT(text, HasSubstr("    #0  f()\n    #1  main\n"));

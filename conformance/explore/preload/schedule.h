@@ -41,7 +41,9 @@ enum gradcts_schedule_strategy {
   GRADCTS_SCHEDULE_RANDOM = 0, /* at each step any thread that can run, with equal chance */
   GRADCTS_SCHEDULE_PCT = 1, /* random priorities; depth - 1 times the running thread falls behind */
   GRADCTS_SCHEDULE_REPLAY =
-      2 /* what `schedule` says; after its end, no switch that is not forced */
+      2, /* what `schedule` says; after its end, no switch that is not forced */
+  GRADCTS_SCHEDULE_POS =
+      3 /* random priorities of operations, drawn anew where they meet on an object */
 };
 
 /* Those that end the process are its exit status. */
@@ -51,6 +53,24 @@ enum gradcts_schedule_outcome {
   GRADCTS_SCHEDULE_STEP_BOUND =
       92,                     /* step_bound steps without an end: a livelock, or a small bound */
   GRADCTS_SCHEDULE_STALL = 93 /* no step for watchdog_ms: a wait that the library cannot see */
+};
+
+/* What was decided, for a search over all schedules. */
+enum gradcts_schedule_decision_kind {
+  GRADCTS_SCHEDULE_NEXT = 0,     /* which thread takes the next step */
+  GRADCTS_SCHEDULE_WOKEN = 1,    /* which of several threads a signal wakes */
+  GRADCTS_SCHEDULE_BY_ITSELF = 2 /* whose wait ended by itself, or timed out */
+};
+
+/* One choice of the schedule's text. Threads are bits: thread 0 is bit 0. */
+struct gradcts_schedule_decision {
+  uint64_t state;    /* equal states go on in equal ways; before the choice */
+  uint64_t able;     /* the threads among which was chosen */
+  uint64_t sleepers; /* next: whose wait could have ended by itself instead */
+  uint64_t object;   /* next: what the step of the thread that ran so far would have been about */
+  int32_t running;   /* next: that thread, if it could have gone on; else -1, and no choice preempts */
+  int32_t chosen;
+  uint32_t kind; /* gradcts_schedule_decision_kind */
 };
 
 struct gradcts_schedule_result {
@@ -63,6 +83,13 @@ struct gradcts_schedule_result {
   uint64_t mismatch_step;   /* replay: the first step that could not be followed; 0 if none */
   const char* schedule;     /* for GRADCTS_SCHEDULE_REPLAY; valid until the next begin */
   const char* report;       /* text for people, null when completed */
+  /* For engines that were rebuilt for it (docs/schedules.md); otherwise null and 0. Valid until the
+   * next begin. */
+  const struct gradcts_schedule_decision* decisions;
+  uint64_t decision_count;
+  const uint64_t* shared_objects; /* that more than one thread used */
+  uint64_t shared_object_count;
+  uint64_t meaning; /* equal for schedules that differ only in the order of what commutes */
 };
 
 /* Zero in any field but version means its default. */
@@ -79,6 +106,7 @@ struct gradcts_schedule_options {
   uint64_t step_bound;     /* default 1,000,000 */
   uint32_t watchdog_ms;    /* default 10,000 */
   const char* schedule;    /* what to replay */
+  uint32_t spurious_limit; /* at most so many waits end by themselves; default: no limit */
   /* Called in a process that is about to exit, with every thread stopped: write and return. */
   void (*on_report)(const struct gradcts_schedule_result* result, void* context);
   void* context;

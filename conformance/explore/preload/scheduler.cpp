@@ -52,6 +52,16 @@ Verdict Scheduler::point(Operation operation, const void* object) {
   return decide(running_, nobody);
 }
 
+Verdict Scheduler::lock_point(const void* mutex) {
+  arrive(Operation::lock, mutex);
+  at(running_).wants = mutex;
+  if (holder(WaitKind::mutex, mutex) == nobody) return decide(running_, nobody);
+  at(running_).state = State::waiting;
+  at(running_).wait = {.kind = WaitKind::mutex, .object = mutex};
+  if (closes_a_circle(at(running_).wait)) return Verdict::waits_in_a_circle;
+  return decide(running_, nobody);
+}
+
 Verdict Scheduler::yield() {
   arrive(Operation::yield, nullptr);
   strategy_->yielded(running_);
@@ -132,10 +142,13 @@ Threads Scheduler::who_can_run(ThreadNumber avoided) {
   if (const Threads others = in(State::runnable, avoided); !others.empty()) return others;
   if (const Threads all = in(State::runnable); !all.empty()) return all;
   if (const Threads last = in(State::standing_back); !last.empty()) return last;
-  const Threads timed = collect(
-      [](const Thread& t, ThreadNumber) { return t.state == State::waiting && t.wait.timed; });
-  if (!timed.empty()) end_wait_by_itself(strategy_->time_out(timed));
-  return in(State::runnable);
+  for (;;) {  // who times out may find its mutex taken
+    const Threads timed = collect(
+        [](const Thread& t, ThreadNumber) { return t.state == State::waiting && t.wait.timed; });
+    if (timed.empty()) return timed;
+    end_wait_by_itself(strategy_->time_out(timed));
+    if (const Threads able = in(State::runnable); !able.empty()) return able;
+  }
 }
 
 void Scheduler::go_on_with(ThreadNumber chosen, ThreadNumber previous) {
@@ -148,8 +161,17 @@ void Scheduler::go_on_with(ThreadNumber chosen, ThreadNumber previous) {
 void Scheduler::end_wait_by_itself(ThreadNumber number) {
   if (number == nobody) return;
   record({number, true});
-  at(number).state = State::runnable;
-  at(number).woken = at(number).wait.timed ? Woken::by_time_out : Woken::by_itself;
+  end_wait(at(number), at(number).wait.timed ? Woken::by_time_out : Woken::by_itself);
+}
+
+// A wait for a condition with `relock` goes over into one for its mutex, and stays woken as it was.
+void Scheduler::end_wait(Thread& thread, Woken how) {
+  if (thread.wants == nullptr) thread.woken = how;
+  thread.state = State::runnable;
+  if (thread.wait.relock == nullptr) return;
+  thread.wants = thread.wait.relock;
+  thread.wait = {.kind = WaitKind::mutex, .object = thread.wants};
+  if (holder(WaitKind::mutex, thread.wants) != nobody) thread.state = State::waiting;
 }
 
 void Scheduler::record(Choice choice) {
@@ -161,8 +183,7 @@ void Scheduler::wake_all(WaitKind kind, const void* object) {
   for (Thread& thread : threads_) {
     if (thread.state == State::waiting && thread.wait.kind == kind &&
         thread.wait.object == object) {
-      thread.state = State::runnable;
-      thread.woken = Woken::released;
+      end_wait(thread, Woken::released);
     }
   }
 }
@@ -178,8 +199,7 @@ std::uint32_t Scheduler::wake(WaitKind kind, const void* object, std::uint32_t c
       chosen = strategy_->wake(waiters);
       record({chosen, false});
     }
-    at(chosen).state = State::runnable;
-    at(chosen).woken = Woken::released;
+    end_wait(at(chosen), Woken::released);
   }
   return count;
 }
@@ -205,6 +225,12 @@ void Scheduler::acquired(WaitKind kind, const void* object, bool shared) {
     ++holds_[static_cast<std::size_t>(hold - holds_.data())].depth;
   } else {
     holds_.push_back({kind, object, running_, shared, 1, steps_});
+  }
+  at(running_).wants = nullptr;
+  for (Thread& thread : threads_) {
+    if (thread.wants != object || thread.state != State::runnable) continue;
+    thread.state = State::waiting;
+    thread.wait = {.kind = WaitKind::mutex, .object = object};
   }
 }
 

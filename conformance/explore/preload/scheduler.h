@@ -16,6 +16,8 @@ namespace gradcts::schedule {
 enum class Operation : std::uint8_t {
   start,
   lock,
+  try_lock,
+  load,
   unlock,
   wait,
   signal,
@@ -49,6 +51,7 @@ struct Wait {
   bool timed = false;
   bool shared = false;           // of an rwlock: to read
   ThreadNumber joined = nobody;  // whose end a join waits for
+  const void* relock = nullptr;  // of a condition: the mutex without which the wait cannot return
 };
 
 // Why a wait is over.
@@ -79,6 +82,10 @@ class Scheduler {
     Operation operation = Operation::start;  // its last step
     const void* object = nullptr;            // and what that was about
     std::uint64_t since = 0;                 // the number of that step
+    const void* wants = nullptr;  // the mutex that it takes next: see lock_point()
+
+    // What its next step is about.
+    const void* next_object() const { return wants != nullptr ? wants : object; }
   };
 
   // An object that a thread holds: a locked mutex, a static object that it initialises.
@@ -112,6 +119,10 @@ class Scheduler {
 
   // Steps.
   Verdict point(Operation operation, const void* object);
+  // Before a mutex is taken that is taken in no other way: while somebody has it, the thread is
+  // waiting and not runnable, so that no step is spent on trying. After `go_on` and the thread's
+  // turn the mutex is free.
+  Verdict lock_point(const void* mutex);
   Verdict yield();
   Verdict wait(const Wait& wait);
   Verdict finish();
@@ -157,6 +168,7 @@ class Scheduler {
   Threads who_can_run(ThreadNumber avoided);
   void go_on_with(ThreadNumber chosen, ThreadNumber previous);
   void end_wait_by_itself(ThreadNumber thread);
+  void end_wait(Thread& thread, Woken how);
   void record(Choice choice);
   bool closes_a_circle(const Wait& wait) const;
   ThreadNumber who_ends(const Wait& wait) const;

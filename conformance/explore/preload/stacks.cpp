@@ -1,6 +1,5 @@
 #include "conformance/explore/preload/stacks.h"
 
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
@@ -15,6 +14,7 @@
 
 #include "conformance/explore/preload/controller.h"
 #include "conformance/explore/preload/real_calls.h"
+#include "conformance/explore/preload/symbols.h"
 
 namespace gradcts::schedule {
 namespace {
@@ -59,30 +59,6 @@ bool ask(pid_t thread) {
   return true;
 }
 
-std::string demangled(const char* symbol) {
-  if (std::strncmp(symbol, "_Z", 2) != 0) return symbol;  // a name of C
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> name(
-      abi::__cxa_demangle(symbol, nullptr, nullptr, &status), std::free);
-  return status == 0 ? name.get() : symbol;
-}
-
-std::string in_hexadecimal(std::uintptr_t number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
-  return text;
-}
-
-// "library.so+0x1234 function(...)": the first part is what addr2line takes.
-std::string describe(const void* address, const Dl_info& info) {
-  const char* slash = std::strrchr(info.dli_fname, '/');
-  const auto offset =
-      reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(info.dli_fbase);
-  std::string text = std::string(slash ? slash + 1 : info.dli_fname) + "+" + in_hexadecimal(offset);
-  if (info.dli_sname != nullptr) text.append(" ").append(demangled(info.dli_sname));
-  return text;
-}
-
 bool is_this_library(const Dl_info& info) {
   static constinit const char here = 0;
   Dl_info own;
@@ -111,7 +87,7 @@ std::vector<std::string> stack_of(pid_t thread) {
   }
   std::vector<std::string> lines;
   for (int i = first; i < depth; ++i) {
-    if (!is_this_library(info[i])) lines.push_back(describe(addresses[i], info[i]));
+    if (!is_this_library(info[i])) lines.push_back(code_name(addresses[i], info[i]));
   }
   return lines;
 }
@@ -126,14 +102,6 @@ std::string system_name_of(pid_t thread) {
     if (size > 0) name[size - 1] = '\0';  // in place of the newline
   }
   return std::string(name) + ", " + std::to_string(thread);
-}
-
-std::string object_name(const void* object) {
-  Dl_info info;
-  const std::string address = in_hexadecimal(reinterpret_cast<std::uintptr_t>(object));
-  if (dladdr(object, &info) == 0 || info.dli_sname == nullptr) return address;
-  // dladdr takes the nearest symbol before the address, however far: only an exact one is a name.
-  return info.dli_saddr == object ? demangled(info.dli_sname) + " (" + address + ")" : address;
 }
 
 }  // namespace gradcts::schedule

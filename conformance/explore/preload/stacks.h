@@ -18,7 +18,4 @@ std::vector<std::string> stack_of(pid_t thread);
 // "comm, 1234": what the system calls the thread.
 std::string system_name_of(pid_t thread);
 
-// The symbol at this address if it has one, and the address.
-std::string object_name(const void* object);
-
 }  // namespace gradcts::schedule

@@ -5,8 +5,10 @@
 namespace gradcts::schedule {
 
 ThreadNumber RandomWalk::disturb(Threads sleepers) {
-  if (disturb_per_mille_ == 0 || sleepers.empty()) return nobody;
-  return random_.below(1000) < disturb_per_mille_ ? any_of(sleepers) : nobody;
+  if (disturb_per_mille_ == 0 || disturb_limit_ == 0 || sleepers.empty()) return nobody;
+  if (random_.below(1000) >= disturb_per_mille_) return nobody;
+  --disturb_limit_;
+  return any_of(sleepers);
 }
 
 // Note [Priorities with change points]
@@ -26,8 +28,9 @@ constexpr std::uint64_t patience = 2000;
 }  // namespace
 
 PriorityChanges::PriorityChanges(std::uint64_t seed, std::uint32_t disturb_per_mille,
-                                 std::uint32_t depth, std::uint64_t expected_steps)
-    : RandomWalk(seed, disturb_per_mille) {
+                                 std::uint32_t depth, std::uint64_t expected_steps,
+                                 std::uint32_t disturb_limit)
+    : RandomWalk(seed, disturb_per_mille, disturb_limit) {
   for (std::uint32_t i = 1; i < depth; ++i) {
     change_points_.push_back(1 + random_.below(expected_steps));
   }
@@ -86,8 +89,18 @@ ThreadNumber Replay::next(std::uint64_t step, ThreadNumber running, Threads runn
   step_ = step;
   const ThreadNumber chosen = follow(runnable, false);
   step_ = step + 1;
-  if (chosen != nobody) return chosen;
-  return std::ranges::binary_search(runnable, running) ? running : runnable.front();
+  if (chosen == nobody) return stay(running, runnable);
+  in_a_row_ = 0;
+  return chosen;
+}
+
+ThreadNumber Replay::stay(ThreadNumber running, Threads runnable) {
+  const bool can_stay = std::ranges::binary_search(runnable, running);
+  if (can_stay && (runnable.size() == 1 || ++in_a_row_ < patience)) return running;
+  in_a_row_ = 0;
+  if (!can_stay) return runnable.front();
+  const auto next = std::ranges::upper_bound(runnable, running);
+  return next != runnable.end() ? *next : runnable.front();
 }
 
 }  // namespace gradcts::schedule

@@ -12,6 +12,8 @@
 
 namespace gradcts::schedule {
 
+class Scheduler;
+
 using Threads = std::span<const ThreadNumber>;  // in ascending order
 
 class Strategy {
@@ -33,11 +35,12 @@ class Strategy {
   virtual ThreadNumber next(std::uint64_t step, ThreadNumber running, Threads runnable) = 0;
 };
 
-// Any thread that can run, with equal chance.
+// Any thread that can run, with equal chance. At most `disturb_limit` waits end by themselves.
 class RandomWalk : public Strategy {
  public:
-  RandomWalk(std::uint64_t seed, std::uint32_t disturb_per_mille)
-      : random_(seed), disturb_per_mille_(disturb_per_mille) {}
+  RandomWalk(std::uint64_t seed, std::uint32_t disturb_per_mille,
+             std::uint32_t disturb_limit = UINT32_MAX)
+      : random_(seed), disturb_per_mille_(disturb_per_mille), disturb_limit_(disturb_limit) {}
 
   ThreadNumber disturb(Threads sleepers) override;
   ThreadNumber time_out(Threads sleepers) override { return any_of(sleepers); }
@@ -53,13 +56,14 @@ class RandomWalk : public Strategy {
 
  private:
   std::uint32_t disturb_per_mille_;
+  std::uint32_t disturb_limit_;
 };
 
 // Probabilistic concurrency testing: see Note [Priorities with change points].
 class PriorityChanges : public RandomWalk {
  public:
   PriorityChanges(std::uint64_t seed, std::uint32_t disturb_per_mille, std::uint32_t depth,
-                  std::uint64_t expected_steps);
+                  std::uint64_t expected_steps, std::uint32_t disturb_limit = UINT32_MAX);
 
   void added(ThreadNumber thread) override;
   void yielded(ThreadNumber thread) override { fall_behind(thread); }
@@ -77,8 +81,37 @@ class PriorityChanges : public RandomWalk {
   std::uint64_t in_a_row_ = 0;
 };
 
+// Partial-order sampling: see Note [Priorities of operations]. It looks at what each thread is
+// about to do, and so needs the scheduler that asks it.
+class PartialOrderSampling : public RandomWalk {
+ public:
+  PartialOrderSampling(const Scheduler& scheduler, std::uint64_t seed,
+                       std::uint32_t disturb_per_mille, std::uint32_t disturb_limit = UINT32_MAX)
+      : RandomWalk(seed, disturb_per_mille, disturb_limit), scheduler_(scheduler) {}
+
+  ThreadNumber next(std::uint64_t step, ThreadNumber running, Threads runnable) override;
+
+ private:
+  // The next operation of a thread, and its priority.
+  struct Pending {
+    std::uint64_t since = 0;  // the step at which the thread came to it
+    const void* object = nullptr;
+    bool reads = false;
+    std::uint64_t priority = 0;
+  };
+  Pending& pending(ThreadNumber thread);
+  void draw(Pending& pending) { pending.priority = random_.next(); }
+
+  const Scheduler& scheduler_;
+  PageVector<Pending> pending_;  // by thread
+  Pending executed_;             // the last one that was let go on
+  ThreadNumber last_ = nobody;
+  std::uint64_t in_a_row_ = 0;
+};
+
 // The choices of an earlier schedule. Where they cannot be followed, and after their end: no switch
-// that is not forced, and then to the lowest number.
+// that is not forced, and then to the lowest number. A thread that polls is no reason to go on for
+// ever: after `patience` steps in a row the next thread in order goes on.
 class Replay : public Strategy {
  public:
   explicit Replay(Trace trace) : trace_(std::move(trace)) { reader_.start(trace_); }
@@ -95,9 +128,11 @@ class Replay : public Strategy {
 
  private:
   ThreadNumber follow(Threads threads, bool by_itself);
+  ThreadNumber stay(ThreadNumber running, Threads runnable);
 
   Trace trace_;
   TraceReader reader_;
+  std::uint64_t in_a_row_ = 0;
   std::uint64_t step_ = 1;
   std::uint64_t mismatch_step_ = 0;
 };
