@@ -36,6 +36,8 @@ std::string_view to_string(ErrorCategory category) {
       return "forked";
     case ErrorCategory::stopped:
       return "stopped";
+    case ErrorCategory::device_failure:
+      return "device_failure";
   }
   return "unknown";
 }

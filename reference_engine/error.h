@@ -27,6 +27,7 @@ enum class ErrorCategory {
   incomplete_pass,   // nodes were left unserved, or were served too often (ERR-7)
   forked,            // a child forked after worker threads started (FORK-1)
   stopped,           // a pass after stop() (SHUT-4)
+  device_failure,    // a device refused to be used (DEV-5)
 };
 
 std::string_view to_string(ErrorCategory category);

@@ -25,15 +25,30 @@ SimulatedRuntime::~SimulatedRuntime() {
   for (void* memory : memory_) std::free(memory);
 }
 
-void SimulatedRuntime::check_usable(Device device) const {
+void SimulatedRuntime::check_exists(Device device) const {
   if (device.index >= 0 && device.index < count_) return;
   throw Error(ErrorCategory::invalid_argument,
               "device " + to_string(device) + " does not exist: there are " +
                   std::to_string(count_) + " of type " + to_string(type_));
 }
 
+void SimulatedRuntime::check_usable(Device device) const {
+  check_exists(device);
+  LockGuard lock(mutex_);
+  const auto refusal = refusals_.find(device);
+  if (refusal == refusals_.end() || refusal->second == 0) return;
+  --refusal->second;
+  throw Error(ErrorCategory::device_failure, "device " + to_string(device) + " refuses to be used");
+}
+
+void SimulatedRuntime::refuse(Device device, int times) {
+  check_exists(device);
+  LockGuard lock(mutex_);
+  refusals_[device] = times;
+}
+
 Stream SimulatedRuntime::make_stream(Device device) {
-  check_usable(device);
+  check_exists(device);
   LockGuard lock(mutex_);
   return {device, stream_counts_[static_cast<std::size_t>(device.index)]++};
 }
@@ -74,7 +89,7 @@ void SimulatedRuntime::synchronize(Stream stream) {
 }
 
 void SimulatedRuntime::synchronize(Device device) {
-  check_usable(device);
+  check_exists(device);
   LockGuard lock(mutex_);
   const std::uint32_t count = stream_counts_[static_cast<std::size_t>(device.index)];
   for (std::uint32_t id = 0; id < count; ++id) run_until({device, id}, nullptr);
@@ -153,6 +168,12 @@ void use_simulated_devices(DeviceType type, int count) {
     throw Error(ErrorCategory::invalid_argument, to_string(type) + " is not a simulated type");
   }
   register_runtime(type, std::make_shared<SimulatedRuntime>(type, count));
+}
+
+void refuse_simulated_device(Device device, int times) {
+  if (auto* simulated = dynamic_cast<SimulatedRuntime*>(&runtime(device.type))) {
+    simulated->refuse(device, times);
+  }
 }
 
 SimulatedDeviceCounts simulated_device_counts(DeviceType type) {

@@ -42,6 +42,7 @@ class SimulatedRuntime : public DeviceRuntime {
   void free(void* block) override;
   void register_use(void* block, Stream stream) override;
 
+  void refuse(Device device, int times);
   std::uint64_t events_recorded() const { return events_recorded_; }
   std::uint64_t waits() const { return waits_; }
 
@@ -63,6 +64,7 @@ class SimulatedRuntime : public DeviceRuntime {
         uses;  // by other streams, to be over before it is used again
   };
 
+  void check_exists(Device device) const;
   std::deque<Operation>& operations(Stream stream) GRADCTS_REQUIRES(mutex_);
   std::shared_ptr<Point> record_locked(Stream stream) GRADCTS_REQUIRES(mutex_);
   // Runs the stream until the point is reached; until it is empty, where the point is null.
@@ -71,7 +73,8 @@ class SimulatedRuntime : public DeviceRuntime {
 
   const DeviceType type_;
   const int count_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
+  mutable std::map<Device, int> refusals_ GRADCTS_GUARDED_BY(mutex_);  // to come
   std::vector<std::uint32_t> stream_counts_ GRADCTS_GUARDED_BY(mutex_);
   std::map<Stream, std::deque<Operation>> streams_ GRADCTS_GUARDED_BY(mutex_);
   std::map<void*, Block> blocks_ GRADCTS_GUARDED_BY(mutex_);

@@ -286,6 +286,7 @@ Tensor from_value(const OperationKind& kind, Unary function, const Tensor& a) {
 // In place, such a function saves the changed tensor itself, and so notices a later change
 // (KEEP-3).
 void from_value_(const OperationKind& kind, Unary function, const Tensor& a) {
+  kernels::check_defined(a);
   check_changeable(a);
   OperationPointer op;
   if (is_recorded({a})) {
@@ -448,6 +449,7 @@ void relu_(const Tensor& a) {
 }
 
 Tensor conj(const Tensor& a) {
+  kernels::check_defined(a);
   if (!is_complex(a.type())) return a;
   Tensor result = kernels::unary(Unary::conj, a);
   record(conj_kind, result, {a});

@@ -8,6 +8,7 @@
 namespace gradcts::reference {
 
 std::int64_t normal_dim(const Tensor& a, std::int64_t dim) {
+  kernels::check_defined(a);
   const std::int64_t normal = dim < 0 ? dim + a.dim() : dim;
   if (normal < 0 || normal >= a.dim()) {
     throw Error(ErrorCategory::invalid_argument,
@@ -23,6 +24,7 @@ Shape normal_dims(const Tensor& a, ShapeView dims) {
 }
 
 Shape all_dims(const Tensor& a) {
+  kernels::check_defined(a);
   Shape dims(a.shape().size());
   std::iota(dims.begin(), dims.end(), 0);
   return dims;

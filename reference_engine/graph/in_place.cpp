@@ -93,6 +93,7 @@ void adopt_history(const Tensor& a, const OperationPointer& operation) {
 }
 
 void change_in_place(const Tensor& a, const std::function<Tensor(const Tensor&)>& function) {
+  kernels::check_defined(a);
   check_changeable(a);
   const Tensor result = function(value_before(a));
   if (result.shape() != a.shape() || is_complex(result.type()) != is_complex(a.type())) {

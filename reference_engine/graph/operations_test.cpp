@@ -221,6 +221,29 @@ TEST(Operations, complex_gradients_follow_the_convention) {
               ElementsAre(3));
 }
 
+TEST(Operations, undefined_operands_are_refused) {
+  const Tensor none;
+  const Tensor x = vector_of({1, 2});
+  const std::function<void()> uses[] = {
+      [&] { exp(none); },          [&] { log(none); },
+      [&] { conj(none); },         [&] { add(x, none); },
+      [&] { sub(none, x); },       [&] { mul(none, x); },
+      [&] { div(x, none); },       [&] { maximum(x, none); },
+      [&] { scale(none, 2); },     [&] { pow(none, 2); },
+      [&] { clamp(none, 0, 1); },  [&] { where(none, x, x); },
+      [&] { mm(none, x); },        [&] { sum(none); },
+      [&] { mean(none, {0}); },    [&] { sum_to(none, {1}); },
+      [&] { reshape(none, {1}); }, [&] { expand(none, {1}); },
+      [&] { select(none, 0, 0); }, [&] { unbind(none, 0); },
+      [&] { cat({x, none}, 0); },  [&] { clone(none); },
+      [&] { detach(none); },       [&] { cast(none, ScalarType::float64); },
+      [&] { to_dense(none); },     [&] { to_device(none, cpu); },
+      [&] { add_(none, x); },      [&] { exp_(none); },
+      [&] { fill_(none, 1); },     [&] { copy_(x, none); },
+  };
+  for (const auto& use : uses) EXPECT_EQ(category_of(use), ErrorCategory::invalid_argument);
+}
+
 TEST(InPlace, leaves_and_expanded_tensors_are_refused) {
   Tensor x = leaf({1, 2});
   EXPECT_EQ(category_of([&] { add_(x, x); }), ErrorCategory::in_place);

@@ -93,6 +93,7 @@ const OperationKind& kind_of(ViewStep::Kind kind) {
 }
 
 Tensor view(const Tensor& a, ViewStep step) {
+  kernels::check_defined(a);
   Tensor result = make_view(a, step);
   if (auto op = record(kind_of(step.kind), result, {a})) {
     op->parameters.numbers = step.numbers;
@@ -204,6 +205,7 @@ Tensor mean(const Tensor& a) {
 }
 
 Tensor sum_to(const Tensor& a, ShapeView shape) {
+  kernels::check_defined(a);
   if (ShapeView(a.shape()) == shape) return a;
   if (!is_expandable_to(shape, a.shape())) {
     invalid(describe(a) + " cannot be summed to " + to_string(shape));
@@ -216,6 +218,7 @@ Tensor sum_to(const Tensor& a, ShapeView shape) {
 // ---- Views -------------------------------------------------------------------------------------
 
 Tensor reshape(const Tensor& a, ShapeView shape) {
+  kernels::check_defined(a);
   Shape sizes(shape.begin(), shape.end());
   const auto open = std::find(sizes.begin(), sizes.end(), -1);
   if (open != sizes.end()) {
@@ -291,6 +294,7 @@ Tensor view_as_complex(const Tensor& a) {
 
 Tensor cat(absl::Span<const Tensor> tensors, std::int64_t dim) {
   if (tensors.empty()) invalid("cat of no tensors");
+  for (const Tensor& tensor : tensors) kernels::check_defined(tensor);
   dim = normal_dim(tensors[0], dim);
   const auto d = static_cast<std::size_t>(dim);
   Shape shape = tensors[0].shape();
@@ -346,6 +350,7 @@ Tensor clone(const Tensor& a) {
 }
 
 Tensor detach(const Tensor& a) {
+  kernels::check_defined(a);
   return a.alias();
 }
 
@@ -354,6 +359,7 @@ Tensor view_alias(const Tensor& a) {
 }
 
 Tensor cast(const Tensor& a, ScalarType type) {
+  kernels::check_defined(a);
   if (a.type() == type) return a;
   Tensor result = kernels::cast(a, type);
   record(cast_kind, result, {a});
@@ -361,6 +367,7 @@ Tensor cast(const Tensor& a, ScalarType type) {
 }
 
 Tensor to_device(const Tensor& a, Device device) {
+  kernels::check_defined(a);
   if (a.device() == device) return a;
   Tensor result = kernels::to_device(a, device);
   record(to_device_kind, result, {a});
@@ -368,6 +375,7 @@ Tensor to_device(const Tensor& a, Device device) {
 }
 
 Tensor to_dense(const Tensor& a) {
+  kernels::check_defined(a);
   if (!a.is_sparse()) return a;
   Tensor result = kernels::to_dense(a);
   record(to_dense_kind, result, {a});

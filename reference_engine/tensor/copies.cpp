@@ -70,6 +70,7 @@ Tensor copy_across(const Tensor& a, Device device) {
 }  // namespace
 
 void copy_(const Tensor& a, const Tensor& source) {
+  check_defined(a, source);
   if (!is_expandable_to(source.shape(), a.shape())) {
     throw Error(ErrorCategory::invalid_argument, "shape " + to_string(source.shape()) +
                                                      " cannot be copied into shape " +
@@ -84,6 +85,7 @@ Tensor contiguous(const Tensor& a) {
 }
 
 Tensor clone(const Tensor& a) {
+  check_defined(a);
   if (a.is_sparse()) {
     return make_sparse(clone(a.indices()), clone(a.values()), a.shape(), a.is_coalesced());
   }
@@ -100,6 +102,7 @@ Tensor clone_strided(const Tensor& a, ShapeView strides) {
 }
 
 Tensor cast(const Tensor& a, ScalarType type) {
+  check_defined(a);
   if (a.type() == type) return a;
   if (a.is_sparse()) {
     return make_sparse(a.indices(), cast(a.values(), type), a.shape(), a.is_coalesced());
@@ -110,6 +113,7 @@ Tensor cast(const Tensor& a, ScalarType type) {
 }
 
 Tensor to_device(const Tensor& a, Device device) {
+  check_defined(a);
   if (a.device() == device) return a;
   if (a.is_sparse()) {
     return make_sparse(copy_across(a.indices(), device), copy_across(a.values(), device), a.shape(),

@@ -290,7 +290,12 @@ bool try_add_in_place(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
+void throw_undefined() {
+  throw Error(ErrorCategory::invalid_argument, "an operand of an operation is undefined");
+}
+
 Tensor unary(Unary function, const Tensor& a) {
+  check_defined(a);
   check_unary(function, a.type());
   Tensor result = empty(a.shape(), a.type(), a.device());
   run_unary(function, result, a);
@@ -298,12 +303,14 @@ Tensor unary(Unary function, const Tensor& a) {
 }
 
 void unary_(Unary function, const Tensor& a) {
+  check_defined(a);
   check_unary(function, a.type());
   run_unary(function, a, a);
   a.bump_version();
 }
 
 Tensor binary(Binary function, const Tensor& a, const Tensor& b) {
+  check_defined(a, b);
   const ScalarType type = promote(a.type(), b.type());
   check_binary(function, a, b, type);
   Tensor result = empty(broadcast(a.shape(), b.shape()), type, a.device());
@@ -312,6 +319,7 @@ Tensor binary(Binary function, const Tensor& a, const Tensor& b) {
 }
 
 void binary_(Binary function, const Tensor& a, const Tensor& b) {
+  check_defined(a, b);
   if (function == Binary::add && try_add_in_place(a, b)) return;
   const ScalarType type = promote(a.type(), b.type());
   check_binary(function, a, b, type);
@@ -325,6 +333,7 @@ void binary_(Binary function, const Tensor& a, const Tensor& b) {
 }
 
 Tensor compare(Compare function, const Tensor& a, const Tensor& b) {
+  check_defined(a, b);
   const ScalarType type = promote(a.type(), b.type());
   require(!is_complex(type) || function == Compare::equal, "an order", type);
   Tensor result = empty(broadcast(a.shape(), b.shape()), ScalarType::boolean, a.device());
@@ -349,6 +358,8 @@ Tensor compare(Compare function, const Tensor& a, const Tensor& b) {
 }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  check_defined(condition);
+  check_defined(a, b);
   require(condition.type() == ScalarType::boolean, "a condition", condition.type());
   const ScalarType type = promote(a.type(), b.type());
   const Shape shape = broadcast(condition.shape(), broadcast(a.shape(), b.shape()));
@@ -434,22 +445,26 @@ auto affine_function(double factor, double term) {
 }  // namespace
 
 Tensor affine(const Tensor& a, double factor, double term) {
+  check_defined(a);
   require(a.type() != ScalarType::boolean, "arithmetic", a.type());
   return mapped("affine", a, affine_function(factor, term));
 }
 
 void affine_(const Tensor& a, double factor, double term) {
+  check_defined(a);
   require(a.type() != ScalarType::boolean, "arithmetic", a.type());
   run_map("affine", a, a, affine_function(factor, term));
   a.bump_version();
 }
 
 Tensor pow(const Tensor& a, double exponent) {
+  check_defined(a);
   require(is_differentiable(a.type()), "a power", a.type());
   return mapped("pow", a, [=](auto x) { return power(x, exponent); });
 }
 
 Tensor clamp(const Tensor& a, double low, double high) {
+  check_defined(a);
   require(is_differentiable(a.type()) && !is_complex(a.type()), "clamp", a.type());
   return mapped("clamp", a, [=]<typename C>(C x) -> C {
     if constexpr (!is_complex_element<C>) {
@@ -461,6 +476,7 @@ Tensor clamp(const Tensor& a, double low, double high) {
 }
 
 void fill_(const Tensor& a, double value) {
+  check_defined(a);
   Operand r(a);
   launch("fill", a.device(), {&r}, [=] {
     visit_type(r.type, [&]<typename T>(std::type_identity<T>) {

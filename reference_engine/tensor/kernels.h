@@ -17,6 +17,16 @@
 
 namespace gradcts::reference::kernels {
 
+// Every operand must be defined; an undefined one is Error(invalid_argument).
+[[noreturn]] void throw_undefined();
+inline void check_defined(const Tensor& a) {
+  if (!a.defined()) throw_undefined();
+}
+inline void check_defined(const Tensor& a, const Tensor& b) {
+  check_defined(a);
+  check_defined(b);
+}
+
 enum class Unary : std::uint8_t {
   neg,
   exp,

@@ -55,6 +55,7 @@ Tensor products(const Tensor& a, const Tensor& b, ShapeView shape, std::int64_t 
 }  // namespace
 
 Tensor mm(const Tensor& a, const Tensor& b) {
+  check_defined(a, b);
   if (a.dim() != 2 || b.dim() != 2 || a.shape()[1] != b.shape()[0] || a.device() != b.device()) {
     refuse(a, b);
   }

@@ -55,6 +55,7 @@ void run_sum(const Tensor& result, const Tensor& a, const std::vector<std::size_
 }  // namespace
 
 Tensor sum(const Tensor& a, ShapeView dims, bool keep_dims) {
+  check_defined(a);
   if (a.type() == ScalarType::boolean) {
     throw Error(ErrorCategory::invalid_argument, "sum does not take booleans");
   }
@@ -79,6 +80,7 @@ Tensor sum(const Tensor& a, ShapeView dims, bool keep_dims) {
 }
 
 Tensor sum_to(const Tensor& a, ShapeView shape) {
+  check_defined(a);
   if (ShapeView(a.shape()) == shape) return a;
   const std::size_t lead = a.shape().size() - shape.size();
   Shape dims;

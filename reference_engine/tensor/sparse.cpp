@@ -88,6 +88,7 @@ Tensor add_sparse(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b) {
+  check_defined(a, b);
   if (a.is_sparse() && b.is_sparse()) return add_sparse(a, b);
   if (a.is_sparse()) return add_dense_sparse(b, a);
   return b.is_sparse() ? add_dense_sparse(a, b) : binary(Binary::add, a, b);
