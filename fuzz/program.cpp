@@ -392,7 +392,7 @@ void ProgramMaker::finish(Steps& steps) {
   }
   if (!read.grads.empty()) steps.push_back(step_of(std::move(read)));
   // What a pass gives after this is the engine's choice (SHUT-4), so it comes last.
-  if (plan_.stop) steps.push_back(step_of(EngineStep{EngineStep::What::stop}));
+  if (plan_.stop) steps.push_back(step_of(EngineStep{EngineStep::What::stop, std::nullopt}));
 }
 
 Steps ProgramMaker::make() {

@@ -223,7 +223,7 @@ void ScriptMaker::keep(Steps& steps) {
   const auto slot = static_cast<std::int32_t>(choices_.below(at(place_.slots)));
   const Through way =
       std::array{Through::handle, Through::view, Through::detached}[choices_.below(3)];
-  steps.push_back(step_of(KeepStep{slot, way, value}));
+  steps.push_back(step_of(KeepStep{slot, no_id, way, value}));
 }
 
 void ScriptMaker::change_hooks(Steps& steps) {

@@ -315,7 +315,9 @@ void Shrinker::simplify_steps() {
                       false,
                       false,
                       {},
-                      {}};
+                      {},
+                      pass.announced,
+                      pass.future};
       return true;
     });
   });

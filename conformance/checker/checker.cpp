@@ -33,18 +33,24 @@ constexpr std::string_view run_clauses =
 
 constexpr std::string_view call_clauses =
     "HOOK-1 HOOK-2 HOOK-4 HOOK-5 HOOK-6 HOOK-7 HOOK-8 HOOK-9 HOOK-10 CB-1 CB-2 CB-6 REENT-4 ERR-2 "
-    "COMP-4";
+    "LIFE-2 ERR-3 ASYNC-2 COMP-4";
 
 constexpr std::string_view error_clauses =
     "VAL-1 VAL-2 VAL-3 VAL-4 ROOT-4 HOOK-3 HOOK-9 HOOK-10 PRUNE-4 PRUNE-5 KEEP-1 KEEP-3 KEEP-5 "
     "GRAPH2-3 "
-    "CB-3 CB-5 ANOM-1 ERR-1 ERR-5 ERR-7 ERR-8 REENT-5 REENT-8 FORK-1 SHUT-4 DEV-5 ASYNC-1 COMP-7";
+    "CB-3 CB-5 ANOM-1 ERR-1 ERR-5 ERR-7 ERR-8 REENT-5 REENT-8 FORK-1 SHUT-4 DEV-5 ASYNC-1 ASYNC-2 "
+    "SHUT-2 COMP-7";
+
+constexpr std::string_view error_text_clauses =
+    "VAL-1 VAL-2 VAL-4 ROOT-4 HOOK-3 PRUNE-4 KEEP-1 KEEP-3 ANOM-1 ANOM-2 ERR-7 COMP-8 RED-6";
 
 constexpr std::array judges{
     Judge{"anything-ran", "TOPO-1", "Did anything run at all?", judge_anything_ran},
     Judge{"steps", "ERR-7", "Did each step end with a result, and no other?", judge_steps},
     Judge{"errors", error_clauses, "Is each error the one that must be, and is there no other?",
           judge_errors},
+    Judge{"error-texts", error_text_clauses, "Does each error name what it must?",
+          judge_error_texts},
     Judge{"values", value_clauses, "Are the tensors that steps return right?", judge_values},
     Judge{"leaf-gradients", value_clauses, "Does each leaf end with the right `.grad`?",
           judge_leaf_gradients},
@@ -58,7 +64,8 @@ constexpr std::array judges{
     Judge{"hook-gradients", "HOOK-1 HOOK-3 HOOK-4 HOOK-6 HOOK-7 HOOK-8 HOOK-9 COMP-4",
           "Did hooks see the right gradients?", judge_hook_gradients},
     Judge{"observations",
-          "GRAPH2-2 TLS-1 DEV-4 STREAM-1 REENT-1 REENT-8 ERR-4 PRUNE-8 ANOM-3 CB-4 HOOK-10",
+          "GRAPH2-2 TLS-1 TLS-2 DEV-4 STREAM-1 REENT-1 REENT-8 ERR-3 ERR-4 PRUNE-8 ANOM-3 CB-4 "
+          "HOOK-10",
           "Was the state seen from inside right?", judge_observations},
     Judge{"order", "TOPO-1 ORDER-1 HOOK-1 CB-1 REENT-1",
           "Did everything happen in an order that is allowed?", judge_order},

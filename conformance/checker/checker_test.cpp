@@ -394,5 +394,41 @@ TEST(Compare, StridesOfDimensionsOfSizeOneDoNotCount) {
   EXPECT_TRUE(same_strides({2, 2}, {2, 1}, {}));
 }
 
+class CheckerOfStatements : public Checker {
+ protected:
+  void SetUp() override {
+    use("'leaves': [{'name': 'x', 'value': [1, 2, 3]}],"
+        "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x'], 'backward': {'returns': ["
+        "            {'tensor': [7, 7]}]}}],"
+        "'program': [{'do': 'forward'},"
+        "  {'do': 'observe', 'what': 'live_objects', 'expect': {'number': {'least': 1, 'most': 2}}},"
+        "  {'do': 'backward', 'roots': [{'value': 'f', 'seed': [1, 2, 3]}],"
+        "   'expect': {'error': 'gradient_shape', 'names': ['f', 0, [2], [3]]}}]",
+        "'VAL-2'");
+  }
+  std::string with_text(std::string text) {
+    return found([&] { step("backward").error->text = std::move(text); });
+  }
+};
+
+TEST_F(CheckerOfStatements, NumbersInARange) {
+  const StepId observe = scenario_.program[1].id;
+  EXPECT_EQ(found([&] { event(EventKind::observe, observe).number = 2; }), "pass");
+  EXPECT_EQ(found([&] { event(EventKind::observe, observe).number = 3; }),
+            "VAL-2 | program[1] (observe) | 1 to 2 | 3");
+}
+
+TEST_F(CheckerOfStatements, WhatAnErrorNames) {
+  EXPECT_EQ(with_text("node f, gradient 0: [2] does not fit [3]"), "pass");
+  EXPECT_EQ(with_text("index 0 of f: got (2), expected (3)"), "pass");
+  EXPECT_EQ(with_text("node of, gradient 0: [2] does not fit [3]"),
+            "VAL-2 | program[2] (backward) | an error that names 'f' | 'node of, gradient 0: [2] "
+            "does not fit [3]'");
+  EXPECT_EQ(with_text("node f, gradient 10: [2] does not fit [3]").substr(0, 70),
+            "VAL-2 | program[2] (backward) | an error that names the number 0 | 'nod");
+  EXPECT_EQ(with_text("node f, gradient 0: [22] does not fit [3]").substr(0, 66),
+            "VAL-2 | program[2] (backward) | an error that names the shape (2) ");
+}
+
 }  // namespace
 }  // namespace gradcts

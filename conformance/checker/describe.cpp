@@ -43,6 +43,8 @@ std::string_view phrase(EventKind kind) {
       return "pack by ";
     case EventKind::unpack:
       return "unpack by ";
+    case EventKind::destroyed:
+      return "destruction that calls ";
     case EventKind::observe:
       return "";
     default:
@@ -69,6 +71,7 @@ std::string describe_subject(const Scenario& scenario, EventKind kind, std::int3
       return "node " + node_name(scenario, subject);
     }
     case EventKind::callback:
+    case EventKind::destroyed:
       if (!in_range(scenario.callbacks, subject)) return fmt::format("callback {}", subject);
       return "callback " + scenario.callbacks[static_cast<std::size_t>(subject)].name;
     case EventKind::pass_begin:
@@ -118,6 +121,9 @@ std::string count_of(EventKind kind, std::int64_t number) {
       return fmt::format("{} {}", number, number == 1 ? "pass" : "passes");
     case EventKind::observe:
       word = "observation";
+      break;
+    case EventKind::destroyed:
+      word = "destruction";
       break;
     default:
       break;

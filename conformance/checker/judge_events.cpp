@@ -69,6 +69,11 @@ std::string range_of(EventKind kind, const Count& count) {
   return fmt::format("{} to {}", count.least, count_of(kind, count.most));
 }
 
+std::string range_of(const NumberRange& range) {
+  if (range.least == range.most) return std::to_string(range.least);
+  return fmt::format("{} to {}", range.least, range.most);
+}
+
 // The clause of an event that the oracle knows nothing of.
 const char* clause_of(EventKind kind) {
   switch (kind) {
@@ -91,6 +96,8 @@ const char* clause_of(EventKind kind) {
       return "REENT-1";
     case EventKind::observe:
       return "TOPO-1";
+    case EventKind::destroyed:
+      return "LIFE-1";
     default:
       return "HOOK-2";
   }
@@ -161,11 +168,16 @@ void judge_observations(const Evidence& evidence, std::string_view clauses, Find
   const auto& expected = evidence.expectation.events;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const Event* actual = actual_of(evidence, i);
-    if (!expected[i].compare_number || !actual) continue;
-    if (expected[i].event.number == actual->number) continue;
-    findings.push_back({choose_clause(evidence.scenario, clauses, expected[i].clause),
-                        describe_event(evidence.scenario, expected[i].event),
-                        std::to_string(expected[i].event.number), std::to_string(actual->number)});
+    if (!actual || expected[i].number_fits(actual->number)) continue;
+    const bool stated = expected[i].stated.has_value();
+    const std::string number = stated ? range_of(*expected[i].stated)
+                                      : std::to_string(expected[i].event.number);
+    // What the author states is about the clauses that the scenario cites.
+    const std::string clause = stated && expected[i].event.kind == EventKind::observe
+                                   ? evidence.scenario.clauses[0]
+                                   : choose_clause(evidence.scenario, clauses, expected[i].clause);
+    findings.push_back({clause, describe_event(evidence.scenario, expected[i].event), number,
+                        std::to_string(actual->number)});
   }
 }
 

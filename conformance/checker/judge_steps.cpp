@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "conformance/checker/compare.h"
 #include "conformance/checker/describe.h"
@@ -133,6 +134,70 @@ void judge_errors(const Evidence& evidence, std::string_view clauses, Findings& 
                         where(evidence, expected[i].result),
                         error_expected ? describe_expected(expected[i]) : "no error",
                         actual->error ? describe(*actual->error) : "no error"});
+  }
+}
+
+namespace {
+
+bool is_word_part(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+// Whether the word stands in the text as a whole.
+bool speaks_of(std::string_view text, const std::string& word) {
+  for (std::size_t at = text.find(word); at != std::string_view::npos;
+       at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    const bool begins = at == 0 || !is_word_part(text[at - 1]) || !is_word_part(word.front());
+    const bool ends = end == text.size() || !is_word_part(text[end]) || !is_word_part(word.back());
+    if (begins && ends) return true;
+  }
+  return false;
+}
+
+// The numbers of the text in order; a shape of no dimensions has no numbers and is always there.
+bool speaks_of(std::string_view text, const Shape& shape) {
+  std::vector<std::string> numbers;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (std::isdigit(static_cast<unsigned char>(text[i])) == 0) continue;
+    if (i == 0 || std::isdigit(static_cast<unsigned char>(text[i - 1])) == 0) numbers.emplace_back();
+    numbers.back() += text[i];
+  }
+  std::vector<std::string> wanted;
+  for (const std::int64_t size : shape) wanted.push_back(std::to_string(size));
+  return !std::ranges::search(numbers, wanted).empty() || wanted.empty();
+}
+
+bool speaks_of(std::string_view text, const Mention& mention) {
+  if (const auto* word = std::get_if<std::string>(&mention)) return speaks_of(text, *word);
+  if (const auto* shape = std::get_if<Shape>(&mention)) return speaks_of(text, *shape);
+  return speaks_of(text, std::to_string(std::get<std::int64_t>(mention)));
+}
+
+std::string in_words(const Mention& mention) {
+  if (const auto* word = std::get_if<std::string>(&mention)) return fmt::format("'{}'", *word);
+  if (const auto* shape = std::get_if<Shape>(&mention)) {
+    return fmt::format("the shape ({})", fmt::join(*shape, ","));
+  }
+  return fmt::format("the number {}", std::get<std::int64_t>(mention));
+}
+
+}  // namespace
+
+void judge_error_texts(const Evidence& evidence, std::string_view clauses, Findings& findings) {
+  const auto& expected = evidence.expectation.steps;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const StepResult* actual = actual_of(evidence, i);
+    if (!actual || !actual->error || expected[i].names.empty()) continue;
+    if (!expected[i].result.error || !same_error(expected[i], *actual->error)) continue;
+    const char* own = expected[i].clause ? expected[i].clause : clause_of(actual->error->category);
+    for (const Mention& mention : expected[i].names) {
+      if (speaks_of(actual->error->text, mention)) continue;
+      findings.push_back({choose_clause(evidence.scenario, clauses, own),
+                          where(evidence, expected[i].result),
+                          "an error that names " + in_words(mention),
+                          fmt::format("'{}'", actual->error->text)});
+    }
   }
 }
 

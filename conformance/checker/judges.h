@@ -14,6 +14,7 @@ using Findings = std::vector<Finding>;
 void judge_anything_ran(const Evidence&, std::string_view clauses, Findings&);
 void judge_steps(const Evidence&, std::string_view clauses, Findings&);
 void judge_errors(const Evidence&, std::string_view clauses, Findings&);
+void judge_error_texts(const Evidence&, std::string_view clauses, Findings&);
 void judge_values(const Evidence&, std::string_view clauses, Findings&);
 
 // judge_events.cpp

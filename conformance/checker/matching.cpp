@@ -159,7 +159,7 @@ Evidence::Evidence(const Case& c) : Case(c) {
       [&](std::int32_t expected, std::int32_t actual) {
         const ExpectedEvent& e = expectation.events[static_cast<std::size_t>(expected)];
         const Event& a = outcome.events[static_cast<std::size_t>(actual)];
-        return (!e.compare_number || e.event.number == a.number) &&
+        return e.number_fits(a.number) &&
                (!e.compare_values || values_fit(e.event.values, a.values, 0));
       },
       events, surplus_events);

@@ -72,8 +72,9 @@ const char* clause_of(ObserveStep::What what) {
       return "PRUNE-8";
     case What::anomaly:
       return "ANOM-3";
+    default:  // what the scenario's author states
+      return "TLS-1";
   }
-  return "TLS-1";
 }
 
 }  // namespace
@@ -101,7 +102,13 @@ Interpreter::Interpreter(const Scenario& scenario, const Dialect& dialect, Expec
       makings_(scenario.nodes.size(), 0),
       hook_lists_(scenario.hooks.size()),
       multi_targets_(scenario.hooks.size()),
-      forks_seen_(at(scenario.step_count), 0) {}
+      forks_seen_(at(scenario.step_count), 0),
+      deliveries_(scenario.announcements.size()),
+      futures_(scenario.futures.size()),
+      throws_(at(scenario.step_count), 0),
+      closed_hooks_(scenario.hooks.size(), false) {
+  for (const Refusal& refusal : scenario.configuration.refusals) refusals_.push_back(refusal.times);
+}
 
 void Interpreter::run() {
   for (std::size_t i = 0; i < scenario_.leaves.size(); ++i) {
@@ -109,6 +116,7 @@ void Interpreter::run() {
   }
   run_steps(scenario_.program, Errors::stand);
   report_leaf_grads();
+  run_destructions();
   trace_.settle();
 }
 
@@ -132,8 +140,7 @@ void Interpreter::make_node(NodeId id) {
   const Node& node = scenario_.nodes[at(id)];
   Gradients inputs;
   for (ValueId input : node.inputs) {
-    if (!value(input)) throw CannotTell("a forward of an undefined tensor");
-    inputs.push_back(value(input));
+    inputs.push_back(defined(input));
     note_access(Access::Kind::read, value(input)->storage);
   }
   if (!modes_.recording_known) {
@@ -170,6 +177,7 @@ Gradients Interpreter::make_custom(NodeId id, const Node& node, const Gradients&
     made->scripted = true;
     made->materialises = node.custom->materialise;
   }
+  note_destruction(node.custom->destroyed, "ERR-3", {0, 1});
   return outputs;
 }
 
@@ -271,6 +279,7 @@ void Interpreter::add_to(Registrations& list, HookId id) {
 
 void Interpreter::add_hook(HookId id) {
   const Hook& hook = scenario_.hooks[at(id)];
+  note_destruction(hook.destroyed, "ERR-3", {0, 1});
   Tensor* tensor = hook.values.empty() ? nullptr : value(hook.values[0]);
   switch (hook.kind) {
     case HookKind::tensor:
@@ -349,6 +358,7 @@ void Interpreter::run_callback(CallbackId id) {
 
 // HOOK-9. The hook must leave its argument as it is (B052).
 void Interpreter::pack(SavedTensor& saved) {
+  if (closed_hooks_[at(modes_.saved_hooks)]) return;
   saved.hook = modes_.saved_hooks;
   const Restore hooks(graph_.pack, {});
   const Restore recording(graph_.recording, false);
@@ -402,7 +412,7 @@ Tensor* Interpreter::sum_of(const Gradients& slots) {
 }
 
 Tensor* Interpreter::times_value(ValueId id, const Frame& frame) {
-  if (!frame.custom) return value(id);
+  if (!frame.custom) return defined(id);
   const auto& saves = frame.custom->saves;
   const auto place = std::find(saves.begin(), saves.end(), id) - saves.begin();
   const SavedTensor& saved = frame.node->saved[static_cast<std::size_t>(place)];
@@ -455,6 +465,7 @@ void Interpreter::run_steps(const Steps& steps, Errors errors) {
 
 void Interpreter::run_step(const Step& step, Errors errors) {
   Result outer = std::exchange(result_, Result());
+  const std::int32_t touched = touched_count();
   std::optional<Thrown> thrown;
   try {
     std::visit([&](const auto& action) { perform(action, step, errors); }, step.action);
@@ -473,9 +484,33 @@ void Interpreter::run_step(const Step& step, Errors errors) {
   } else {
     finish(step, expected);
   }
+  take_over_statements(step, expected, touched);
   result_ = std::move(outer);
   const bool ends_here = errors == Errors::stand || std::holds_alternative<TryStep>(step.action);
   if (thrown && !ends_here) throw std::move(*thrown);
+}
+
+bool Interpreter::stands(const StepExpectation& expect) const {
+  return std::all_of(expect.follows.begin(), expect.follows.end(), [&](const Choice& choice) {
+    return dialect_.follows(choice.clause, choice.alternative);
+  });
+}
+
+// What only the author of the scenario can say.
+void Interpreter::take_over_statements(const Step& step, ExpectedStep& expected,
+                                       std::int32_t touched) {
+  if (!step.expect || !stands(*step.expect)) return;
+  if (expected.result.error) expected.names = step.expect->names;
+  if (!step.expect->or_error) return;
+  expected.allowed_errors.push_back(*step.expect->or_error);
+  make_uncertain(0, 0, touched, touched_count());
+}
+
+// A value is undefined when nothing made it, or when the step that makes it failed. It may be read,
+// seed a pass and be dropped; any other use is an error.
+Tensor* Interpreter::defined(ValueId id) {
+  if (!value(id)) throw Refused{ErrorCategory::invalid_argument, nullptr};
+  return value(id);
 }
 
 // With a bound, the values of the scenario's author are the truth: the oracle's own are rounded
@@ -547,6 +582,12 @@ Gradients Interpreter::run_pass(const PassStep& step, StepId id) {
 }
 
 void Interpreter::perform(const PassStep& step, const Step& whole, Errors errors) {
+  for (const CaptureHook& capture : step.capture_hooks) {
+    note_destruction(scenario_.hooks[at(capture.hook)].destroyed, "ERR-3", {0, 1});
+  }
+  for (const Root& root : step.roots) defined(root.value);
+  for (const ValueId input : step.inputs.value_or(std::vector<ValueId>())) defined(input);
+  if (step.future != no_id) return start_asynchronous(step);
   const std::int32_t touched = touched_count();
   if (stopped_ && errors == Errors::travel) throw CannotTell("a nested pass after stop");
   Gradients results;
@@ -616,8 +657,7 @@ void Interpreter::perform(const ReadStep& step, const Step&, Errors) {
     report(value(id));
   }
   for (ValueId id : step.grads) {
-    Tensor* tensor = value(id);
-    if (!tensor) throw CannotTell("the gradient of an undefined tensor");
+    Tensor* tensor = defined(id);
     note_access(Access::Kind::read_grad, tensor);
     report(tensor->grad, !tensor->grad_unknown);
   }
@@ -632,8 +672,7 @@ Tensor* Interpreter::through(Tensor* tensor, Through way) {
 
 // Changes elements and version, and records nothing.
 void Interpreter::perform(const ChangeStep& step, const Step&, Errors) {
-  Tensor* tensor = through(value(step.value), step.through);
-  if (!tensor) throw CannotTell("a change of an undefined tensor");
+  Tensor* tensor = through(defined(step.value), step.through);
   if (tensor->sparse) throw CannotTell("a change of a sparse tensor");
   const Array changed = elementwise(elements_of(*tensor), [&](Number v) {
     switch (step.how) {
@@ -651,7 +690,15 @@ void Interpreter::perform(const ChangeStep& step, const Step&, Errors) {
 }
 
 void Interpreter::perform(const KeepStep& step, const Step&, Errors) {
-  values_[at(step.as)] = through((*frame_->slots)[at(step.slot)], step.through);
+  Tensor* kept = nullptr;
+  if (step.grad_of == no_id) {
+    kept = (*frame_->slots)[at(step.slot)];
+  } else {
+    const Tensor* of = defined(step.grad_of);
+    if (of->grad_unknown) throw CannotTell("a gradient that an error left undetermined");
+    kept = of->grad;
+  }
+  values_[at(step.as)] = through(kept, step.through);
   add_hooks_at_creation(no_id, {step.as});
 }
 
@@ -664,8 +711,7 @@ void Interpreter::perform(const DropStep& step, const Step&, Errors) {
 }
 
 void Interpreter::perform(const RequiresGradStep& step, const Step&, Errors) {
-  Tensor* tensor = value(step.value);
-  if (!tensor) throw CannotTell("requires_grad of an undefined tensor");
+  Tensor* tensor = defined(step.value);
   if (tensor->origin.node) {
     if (!step.on) throw Refused{ErrorCategory::invalid_argument, nullptr};
     return;
@@ -704,6 +750,11 @@ void Interpreter::perform(const WithStep& step, const Step&, Errors errors) {
   const Restore recording(graph_.recording);
   const Restore stream(graph_.stream);
   const Restore pack(graph_.pack);
+  if (step.saved_hooks != no_id) {
+    closed_hooks_[at(step.saved_hooks)] = false;
+    note_destruction(scenario_.hooks[at(step.saved_hooks)].destroyed, "ERR-3", {0, 1});
+  }
+  note_destruction(step.user_state_destroyed, "TLS-2", {0, 0});
   set_modes(step);
   run_steps(step.steps, errors);
 }
@@ -782,7 +833,9 @@ void Interpreter::perform(const BarrierStep&, const Step&, Errors) {}
 void Interpreter::perform(const LockStep&, const Step&, Errors) {}
 void Interpreter::perform(const StreamStep&, const Step&, Errors) {}
 
-void Interpreter::perform(const ThrowStep& step, const Step&, Errors) {
+void Interpreter::perform(const ThrowStep& step, const Step& whole, Errors) {
+  const std::int32_t call = ++throws_[at(whole.id)];
+  if (step.on_call != 0 && step.on_call != call) return;
   Thrown thrown = error_of(ErrorCategory::user, "ERR-1");
   thrown.error.token = step.token;
   thrown.error.foreign = step.foreign;
@@ -831,8 +884,9 @@ std::optional<std::int64_t> Interpreter::observed(const ObserveStep& step) {
       return pass ? pass->will_run(&node_of(step.node)) : -1;
     case What::anomaly:
       return modes_.anomaly;
+    default:
+      return std::nullopt;
   }
-  return std::nullopt;
 }
 
 void Interpreter::perform(const ObserveStep& step, const Step& whole, Errors) {
@@ -841,6 +895,143 @@ void Interpreter::perform(const ObserveStep& step, const Step& whole, Errors) {
   const std::optional<std::int64_t> number = observed(step);
   trace_.event(event).compare_number = number.has_value();
   trace_.event(event).event.number = number.value_or(0);
+  if (number || !whole.expect || !whole.expect->number || !stands(*whole.expect)) return;
+  trace_.event(event).stated = whole.expect->number;
+  trace_.event(event).event.number = whole.expect->number->least;
+}
+
+// ---- Driven from outside
+// ------------------------------------------------------------------------------------------------
+
+Tensor* Interpreter::seed_of(const Seed& seed) {
+  if (seed.constant) return graph_.make(*seed.constant);
+  return seed.value == no_id ? nullptr : value(seed.value);
+}
+
+void Interpreter::perform(const DeliverStep& step, const Step&, Errors) {
+  auto& delivery = deliveries_[at(step.announcement)];
+  if (delivery) throw CannotTell("a gradient that is delivered twice");
+  delivery.emplace();
+  if (step.error.empty()) {
+    delivery->gradient = seed_of(step.gradient);
+    return;
+  }
+  delivery->error = error_of(ErrorCategory::user, "ASYNC-1");
+  delivery->error->error.token = step.error;
+}
+
+void Interpreter::start_asynchronous(const PassStep& step) {
+  if (!passes_.empty()) throw CannotTell("an asynchronous pass that is started inside a pass");
+  Future& future = futures_[at(step.future)];
+  if (future.pass) throw CannotTell("an asynchronous pass that is started twice");
+  future.pass = &step;
+  future.modes = modes_;
+  future.recording = graph_.recording;
+  future.start = trace_.cursor;
+}
+
+// On a thread of the engine, with the state of the thread that started it.
+void Interpreter::finish_asynchronous(Future& future) {
+  if (!future.pass) throw CannotTell("a wait for a pass that was not started");
+  if (future.over) return;
+  future.over = true;
+  {
+    const Restore number(thread_, threads_++);
+    const Restore traced(trace_.thread, thread_);
+    const Restore maker(graph_.thread, thread_ * makers_per_thread);
+    const Restore cursor(trace_.cursor, future.start);
+    const Restore modes(modes_, future.modes);
+    const Restore stream(graph_.stream, future.modes.stream);
+    const Restore passes(passes_, {});
+    try {
+      note_engine_threads(*future.pass);
+      Pass pass(*this, *future.pass);
+      const Inside inside(*this, pass, future.pass->create_graph, future.recording);
+      const Restore required(trace_.required);
+      future.results = pass.run();
+    } catch (Thrown& thrown) {
+      future.error = std::move(thrown);
+    }
+    future.end = trace_.cursor;
+  }
+  for (const CallbackId callback : future.callbacks) call_when_done(future, callback);
+}
+
+// ASYNC-2: one that throws does not stop the others, and nobody hears of it.
+void Interpreter::call_when_done(const Future& future, CallbackId callback) {
+  const Restore number(thread_, threads_++);
+  const Restore traced(trace_.thread, thread_);
+  const Restore cursor(trace_.cursor, future.end);
+  const Restore modes(modes_, Modes());
+  const Restore passes(passes_, {});
+  trace_.other(EventKind::callback, callback, "ASYNC-2", "ASYNC-2");
+  try {
+    run_script(scenario_.callbacks[at(callback)].steps, Frame{});
+  } catch (const Thrown&) {
+  }
+}
+
+void Interpreter::perform(const WaitStep& step, const Step&, Errors) {
+  Future& future = futures_[at(step.future)];
+  finish_asynchronous(future);
+  join(trace_.cursor, future.end, "ASYNC-2");
+  result_.clause = "ASYNC-2";
+  if (future.error) throw Thrown(*future.error);
+  for (Tensor* result : future.results) report(result);
+}
+
+void Interpreter::perform(const WhenDoneStep& step, const Step&, Errors) {
+  Future& future = futures_[at(step.future)];
+  if (!future.pass) throw CannotTell("a callback of a pass that was not started");
+  if (future.over) return call_when_done(future, step.callback);
+  future.callbacks.push_back(step.callback);
+}
+
+void Interpreter::perform(const RedirectStep& step, const Step&, Errors) {
+  node_of(step.node).edges[at(step.edge)] =
+      step.to == no_id ? Edge{} : graph_.edge_of(*defined(step.to));
+}
+
+void Interpreter::perform(const CloseHooksStep& step, const Step&, Errors) {
+  closed_hooks_[at(step.hook)] = true;
+}
+
+bool Interpreter::may_use(Device device) {
+  if (std::find(used_devices_.begin(), used_devices_.end(), device) != used_devices_.end()) {
+    return true;
+  }
+  for (std::size_t i = 0; i < refusals_.size(); ++i) {
+    if (scenario_.configuration.refusals[i].device != device || refusals_[i] == 0) continue;
+    --refusals_[i];
+    return false;
+  }
+  used_devices_.push_back(device);
+  return true;
+}
+
+// ---- Destructors
+// ------------------------------------------------------------------------------------------------
+
+// Each object that is made goes at some time, at the latest when the program has let go of
+// everything; when, is free.
+void Interpreter::note_destruction(CallbackId callback, const char* clause, NumberRange where) {
+  if (callback != no_id) destructions_.push_back({callback, clause, where});
+}
+
+void Interpreter::run_destructions() {
+  for (const Destruction& destruction : destructions_) {
+    const Restore number(thread_, threads_++);
+    const Restore traced(trace_.thread, thread_);
+    trace_.cursor.clear();
+    const std::int32_t event =
+        trace_.other(EventKind::destroyed, destruction.callback, "LIFE-1", "LIFE-2");
+    trace_.event(event).clause = destruction.clause;
+    trace_.event(event).stated = destruction.where;
+    try {
+      run_script(scenario_.callbacks[at(destruction.callback)].steps, Frame{});
+    } catch (const Thrown&) {
+    }
+  }
 }
 
 void Interpreter::perform(const EngineStep& step, const Step&, Errors) {

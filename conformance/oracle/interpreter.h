@@ -80,6 +80,18 @@ class Interpreter {
   // What happened so far, so that a pass can say later that a part of it is uncertain.
   std::int32_t step_count() const { return static_cast<std::int32_t>(expectation_.steps.size()); }
   std::int32_t touched_count() const { return static_cast<std::int32_t>(touched_.size()); }
+  // What was delivered for an announcement so far; null when nothing was (ASYNC-1).
+  struct Delivery {
+    Tensor* gradient = nullptr;
+    std::optional<Thrown> error;
+  };
+  const Delivery* delivery(AnnouncementId id) const {
+    const auto& delivered = deliveries_[static_cast<std::size_t>(id)];
+    return delivered ? &*delivered : nullptr;
+  }
+  // Whether the device lets a thread of the engine use it; one that has done so once does (DEV-5).
+  bool may_use(Device device);
+
   void touch(Tensor* tensor) {
     touched_.push_back(tensor);
     note_access(Access::Kind::add_to_grad, tensor);
@@ -123,6 +135,8 @@ class Interpreter {
   Registrations& tensor_hooks_of(Tensor* tensor);
   GraphNode& node_of(NodeId id);
   void pack(SavedTensor& saved);
+  void note_destruction(CallbackId callback, const char* clause, NumberRange where);
+  void run_destructions();
 
   // ---- Scripts
   Gradients returns_of(const std::vector<Expression>& returns, const Frame& frame);
@@ -143,6 +157,8 @@ class Interpreter {
     const char* clause = nullptr;
   };
   Result result_;
+  bool stands(const StepExpectation& expect) const;
+  void take_over_statements(const Step& step, ExpectedStep& expected, std::int32_t touched);
 
   void perform(const ForwardStep& step, const Step& whole, Errors errors);
   void perform(const PassStep& step, const Step& whole, Errors errors);
@@ -165,6 +181,30 @@ class Interpreter {
   void perform(const EngineStep& step, const Step& whole, Errors errors);
   void perform(const ForkStep& step, const Step& whole, Errors errors);
   void perform(const StreamStep& step, const Step& whole, Errors errors);
+  void perform(const DeliverStep& step, const Step& whole, Errors errors);
+  void perform(const WaitStep& step, const Step& whole, Errors errors);
+  void perform(const WhenDoneStep& step, const Step& whole, Errors errors);
+  void perform(const RedirectStep& step, const Step& whole, Errors errors);
+  void perform(const CloseHooksStep& step, const Step& whole, Errors errors);
+
+  // An asynchronous pass. It runs here when it is first waited for: by then all that is announced
+  // to it has been delivered.
+  struct Future {
+    const PassStep* pass = nullptr;
+    Modes modes;
+    bool recording = true;
+    Cursor start;
+    std::vector<CallbackId> callbacks;
+    bool over = false;
+    Cursor end;
+    Gradients results;
+    std::optional<Thrown> error;
+  };
+  void start_asynchronous(const PassStep& step);
+  void finish_asynchronous(Future& future);
+  void call_when_done(const Future& future, CallbackId callback);
+  Tensor* defined(ValueId id);
+  Tensor* seed_of(const Seed& seed);
   Tensor* through(Tensor* tensor, Through way);
   void report(Tensor* tensor, bool known = true);
   void set_modes(const WithStep& step);
@@ -194,6 +234,18 @@ class Interpreter {
   std::int32_t parallel_ = 0;             // how many `parallel` steps are running
   std::vector<std::int32_t> forks_seen_;  // by StepId
   bool stopped_ = false;
+  std::vector<std::optional<Delivery>> deliveries_;  // by announcement
+  std::vector<Future> futures_;                      // by FutureId
+  std::vector<std::int32_t> throws_;                 // by StepId: how often it ran
+  std::vector<bool> closed_hooks_;                   // by HookId
+  std::vector<std::int32_t> refusals_;               // left, by Configuration::refusals
+  std::vector<Device> used_devices_;
+  struct Destruction {
+    CallbackId callback = no_id;
+    const char* clause = nullptr;
+    NumberRange where;  // as in EventKind::destroyed
+  };
+  std::vector<Destruction> destructions_;
 
   // ---- The running thread of the program
   std::int32_t thread_ = 0;

@@ -31,6 +31,12 @@ struct ExpectedEvent {
   // Whether `event.values`, `event.number` must match what was reported.
   bool compare_values = false;
   bool compare_number = false;
+  // Set where no clause fixes the number, but the scenario's author or the kind of event does.
+  std::optional<NumberRange> stated;
+  bool number_fits(std::int64_t number) const {
+    if (stated) return stated->contains(number);
+    return !compare_number || event.number == number;
+  }
   // Events of this kind, subject and instance have no order among them (several threads of the
   // program make them, passes run side by side, an earlier one may be missing): they match in any
   // order, and no constraint refers to them.
@@ -54,6 +60,7 @@ struct ExpectedStep {
   // Several tokens may be the first error when failing nodes are unordered (ERR-1). Empty: the
   // token of result.error alone.
   std::vector<std::string> allowed_tokens;
+  std::vector<Mention> names;  // what the text of the error must name
   // False: the step may not have been reached (after an error elsewhere).
   bool required = true;
   // As in ExpectedEvent: results of this step match in any order.

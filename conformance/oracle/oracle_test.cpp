@@ -718,5 +718,95 @@ TEST(CannotTell, NeverGuesses) {
   EXPECT_NE(expect(scenario, make_dialect("reference")).cannot_tell, "");
 }
 
+TEST(Outside, ASYNC_1_WhatIsAnnouncedIsADelivery) {
+  const Told told(
+      "'announcements': [{'name': 'a', 'to': 'm'}], 'futures': [{'name': 'f'}],"
+      "'leaves': [{'name': 'x', 'value': 3}],"
+      "'nodes': [{'name': 'm', 'op': 'scale', 'inputs': ['x'], 'factor': 2},"
+      "          {'name': 't', 'op': 'scale', 'inputs': ['m'], 'factor': 30}],"
+      "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 't', 'seed': 5}],"
+      "  'inputs': ['x'], 'announced': ['a'], 'future': 'f'},"
+      "  {'do': 'deliver', 'announcement': 'a', 'gradient': 7}, {'do': 'wait', 'future': 'f'}]");
+  EXPECT_THAT(told.numbers("wait"), ElementsAre(314));
+  EXPECT_EQ(told.runs("m"), 1);
+}
+
+TEST(Outside, ASYNC_1_AnErrorInPlaceOfAGradientLeavesFreeHowFarThePassGot) {
+  const Told told(
+      "'announcements': [{'name': 'a', 'to': 'm'}], 'leaves': [{'name': 'x', 'value': 3}],"
+      "'nodes': [{'name': 'm', 'op': 'scale', 'inputs': ['x'], 'factor': 2},"
+      "          {'name': 't', 'op': 'scale', 'inputs': ['m'], 'factor': 30}],"
+      "'program': [{'do': 'forward'}, {'do': 'deliver', 'announcement': 'a', 'error': 'lost'},"
+      "  {'do': 'backward', 'roots': [{'value': 't', 'seed': 5}], 'announced': ['a']}]");
+  EXPECT_EQ(told.error("backward"), ErrorCategory::user);
+  EXPECT_EQ(told.step("backward").result.error->token, "lost");
+  EXPECT_EQ(told.runs("t"), 0);
+}
+
+TEST(InPlace, TheNodeOfAChangedViewIsNeededForItsOtherUsesOnly) {
+  const std::string graph =
+      "'leaves': [{'name': 'x', 'value': [1, 2, 3]}, {'name': 'w', 'value': [10, 20]}],"
+      "'nodes': [{'name': 'c', 'op': 'clone', 'inputs': ['x']},"
+      "  {'name': 'v', 'op': 'slice', 'inputs': ['c'], 'dim': 0, 'start': 0, 'end': 2},"
+      "  {'name': 'old', 'op': 'scale', 'inputs': ['v'], 'factor': 3},"
+      "  {'name': 'u', 'op': 'add_', 'inputs': ['v', 'w']},"
+      "  {'name': 'y', 'op': 'scale', 'inputs': ['c'], 'factor': 2}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': [1, 1, 1]}";
+  const Told from_base(graph + "]}]");
+  EXPECT_EQ(from_base.runs("v"), 0);
+  EXPECT_EQ(from_base.runs("c"), 1);
+  EXPECT_EQ(from_base.runs("accumulate:w"), 1);
+  const Told from_both(graph + ", {'value': 'old', 'seed': [1, 1]}]}]");
+  EXPECT_EQ(from_both.runs("v"), 1);
+}
+
+TEST(Errors, ERR_7_AChangedGraphIsIncomplete) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 3}],"
+      "'nodes': [{'name': 'low', 'op': 'custom', 'inputs': ['x']},"
+      "          {'name': 'a', 'op': 'custom', 'inputs': ['low']},"
+      "          {'name': 't', 'op': 'custom', 'inputs': ['a'],"
+      "           'backward': {'steps': [{'do': 'redirect', 'node': 'a'}]}}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 't', 'seed': 5}]}]");
+  EXPECT_EQ(told.error("backward"), ErrorCategory::incomplete);
+  EXPECT_EQ(told.runs("a"), 1);
+  EXPECT_EQ(told.runs("low"), 0);
+}
+
+TEST(Errors, AValueWhoseStepFailedIsRefusedByWhateverUsesIt) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 3}],"
+      "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x'],"
+      "           'backward': {'steps': [{'do': 'throw', 'token': 'bad'}]}},"
+      "          {'name': 'g', 'op': 'exp', 'inputs': ['h']}],"
+      "'program': [{'do': 'forward', 'nodes': ['f']}, {'do': 'grad', 'roots': [{'value': 'f',"
+      "  'seed': 5}], 'inputs': ['x'], 'results': ['h']}, {'do': 'forward', 'nodes': ['g']},"
+      "  {'do': 'read', 'values': ['h']}]");
+  EXPECT_EQ(told.error("forward", 1), ErrorCategory::invalid_argument);
+  EXPECT_THAT(told.numbers("read"), ElementsAre(undefined));
+}
+
+TEST(Statements, StandForThoseWhoFollowTheAlternative) {
+  const std::string body =
+      "'program': [{'do': 'observe', 'what': 'engine_threads',"
+      "  'expect': {'number': {'least': 1, 'most': 2}, 'follows': {'DEV-2': 'lazy'}}}]";
+  const Told lazy(body);
+  EXPECT_FALSE(lazy.expectation.events[0].number_fits(0));
+  EXPECT_TRUE(lazy.expectation.events[0].number_fits(2));
+  const Told eager(body, "pytorch-1.13");
+  EXPECT_TRUE(eager.expectation.events[0].number_fits(0));
+}
+
+TEST(Leaves, LEAF_2_AKeptGradSeesWhatIsAddedInPlace) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 3}],"
+      "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 5}],"
+      "  'keep': true}, {'do': 'keep', 'grad_of': 'x', 'as': 'g'},"
+      "  {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}], 'keep': true},"
+      "  {'do': 'read', 'values': ['g']}]");
+  EXPECT_THAT(told.numbers("read"), ElementsAre(12));
+}
+
 }  // namespace
 }  // namespace gradcts

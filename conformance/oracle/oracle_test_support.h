@@ -74,6 +74,7 @@ struct Told {
       case EventKind::node_exit:
         return "exit " + node_name(scenario, event.subject);
       case EventKind::callback:
+      case EventKind::destroyed:
         return scenario.callbacks[subject].name;
       case EventKind::pass_begin:
         return "begin";

@@ -49,10 +49,13 @@ Gradients Pass::run() {
   reach();
   choose();
   find_queues();
+  find_refused_devices();
   deliver_seeds();
   trace_.required = trace_.required && !may_be_refused();
   serve();
+  if (!outside_failures_.empty()) fail_from_outside();
   if (!failures_.empty()) fail_unordered();
+  check_all_served();
   trace_.cursor = all_.empty() ? begin_ : all_;
   run_callbacks();
   return results();
@@ -75,11 +78,16 @@ void Pass::check_arguments() const {
       throw error_of(ErrorCategory::invalid_argument, "ROOT-1");
     }
   }
+  for (const AnnouncementId id : step_.announced) {
+    const Tensor* to = in_.value(in_.scenario().announcements[static_cast<std::size_t>(id)].to);
+    if (!to || !Graph::tracked(*to)) throw error_of(ErrorCategory::invalid_argument, "ASYNC-1");
+  }
   if (!step_.inputs) return;
   if (step_.inputs->empty()) throw error_of(ErrorCategory::invalid_argument, "PRUNE-5");
   for (ValueId input : *step_.inputs) {
     const Tensor* tensor = in_.value(input);
     if (tensor && Graph::tracked(*tensor)) continue;
+    if (!tensor) throw error_of(ErrorCategory::invalid_argument, "PRUNE-4");
     if (step_.allow_unused || step_.materialise)
       throw CannotTell("an input that needs no gradient");
     throw error_of(ErrorCategory::invalid_argument, "PRUNE-4", {ErrorCategory::unused_input});
@@ -102,6 +110,9 @@ void Pass::reach() {
     const Edge edge = graph_.edge_of(*in_.value(root.value));
     ++entries_[static_cast<std::size_t>(entry_of(edge.node))].waits_for;
   }
+  for (const Edge& edge : announced_edges()) {
+    ++entries_[static_cast<std::size_t>(entry_of(edge.node))].waits_for;
+  }
   for (std::size_t next = 0; next < entries_.size(); ++next) {
     const GraphNode& node = *entries_[next].node;
     for (const Edge& edge : node.edges) {
@@ -110,7 +121,43 @@ void Pass::reach() {
   }
 }
 
+// ASYNC-1: what is announced is counted on like the delivery of a root.
+std::vector<Edge> Pass::announced_edges() const {
+  std::vector<Edge> edges;
+  for (const AnnouncementId id : step_.announced) {
+    const Announcement& announcement = in_.scenario().announcements[static_cast<std::size_t>(id)];
+    edges.push_back(graph_.edge_of(*in_.value(announcement.to)));
+  }
+  return edges;
+}
+
+// An in-place change of a view changes its base: how the part of the base is found again is the
+// engine's affair. So the node that made the view need not run for the sake of the change, nor its
+// hooks; it must for every other use.
+void Pass::find_optional() {
+  const bool none = std::none_of(entries_.begin(), entries_.end(),
+                                 [](const Entry& entry) { return entry.node->on_view; });
+  if (none) return;
+  std::vector<std::int32_t> todo;
+  for (Entry& entry : entries_) entry.optional = true;
+  const auto need = [&](const GraphNode* node) {
+    const std::int32_t index = index_.at(node);
+    if (!std::exchange(entries_[static_cast<std::size_t>(index)].optional, false)) return;
+    todo.push_back(index);
+  };
+  for (const Root& root : step_.roots) need(graph_.edge_of(*in_.value(root.value)).node);
+  for (const Edge& edge : announced_edges()) need(edge.node);
+  while (!todo.empty()) {
+    const GraphNode& node = *entries_[static_cast<std::size_t>(todo.back())].node;
+    todo.pop_back();
+    for (std::size_t i = node.on_view ? 1 : 0; i < node.edges.size(); ++i) {
+      if (node.edges[i].node) need(node.edges[i].node);
+    }
+  }
+}
+
 void Pass::choose() {
+  find_optional();
   if (!step_.inputs) {
     for (Entry& entry : entries_) entry.runs = entry.accumulates = true;
     return;
@@ -150,6 +197,9 @@ void Pass::spread_need() {
   for (const Root& root : step_.roots) {
     --waits[static_cast<std::size_t>(index_.at(graph_.edge_of(*in_.value(root.value)).node))];
   }
+  for (const Edge& edge : announced_edges()) {
+    --waits[static_cast<std::size_t>(index_.at(edge.node))];
+  }
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < waits.size(); ++i) {
     if (waits[i] == 0) order.push_back(i);
@@ -170,7 +220,19 @@ void Pass::spread_need() {
   }
 }
 
+// DEV-5: the first pass that needs a device which refuses fails.
+void Pass::find_refused_devices() {
+  for (const Entry& entry : entries_) {
+    if (!entry.is_visited() || entry.node->slots.empty()) continue;
+    const Device device = entry.node->slots[0].device;
+    if (device.type == DeviceType::cpu || in_.may_use(device)) continue;
+    outside_failures_.push_back(error_of(ErrorCategory::device_failure, "DEV-5"));
+    return;
+  }
+}
+
 void Pass::find_queues() {
+  one_queue_ = step_.announced.empty();  // what is delivered comes at any time
   const GraphNode* first = nullptr;
   for (const Entry& entry : entries_) {
     if (!entry.is_visited()) continue;
@@ -198,6 +260,18 @@ void Pass::deliver_seeds() {
   }
   for (std::size_t i = 0; i < seeds.size(); ++i) {
     deliver(no_id, graph_.edge_of(*in_.value(step_.roots[i].value)), seeds[i]);
+  }
+  const std::vector<Edge> edges = announced_edges();
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    const Interpreter::Delivery* delivery = in_.delivery(step_.announced[i]);
+    if (!delivery) throw CannotTell("a gradient that is delivered later, in the order of writing");
+    const Slot& slot = edges[i].node->slots[static_cast<std::size_t>(edges[i].slot)];
+    try {
+      if (delivery->error) throw Thrown(*delivery->error);
+      deliver(no_id, edges[i], validated(delivery->gradient, slot));
+    } catch (Thrown& thrown) {
+      outside_failures_.push_back(std::move(thrown));
+    }
   }
 }
 
@@ -234,8 +308,11 @@ bool Pass::traced(const GraphNode& node) const {
 
 void Pass::deliver(std::int32_t from, const Edge& edge, Tensor* gradient) {
   if (!edge.node) return;  // TOPO-3
-  const auto index = index_.at(edge.node);
+  const auto place = index_.find(edge.node);
+  if (place == index_.end()) throw error_of(ErrorCategory::incomplete, "ERR-7");
+  const std::int32_t index = place->second;
   Entry& entry = entries_[static_cast<std::size_t>(index)];
+  if (entry.waits_for == 0) throw error_of(ErrorCategory::incomplete, "ERR-7");
   --entry.waits_for;
   if (!entry.is_visited()) return;
   Tensor*& sum = entry.slots[static_cast<std::size_t>(edge.slot)];
@@ -292,13 +369,16 @@ void Pass::visit(std::int32_t index) {
   entry.first_step = in_.step_count();
   entry.first_touched = in_.touched_count();
   in_.enter_node(*entry.node);
+  const bool required = std::exchange(trace_.required, trace_.required && !entry.optional);
   Gradients outputs;
   try {
     outputs = visit_parts(entry);
   } catch (...) {
+    trace_.required = required;
     note_order(entry);
     throw;
   }
+  trace_.required = required;
   note_order(entry);
   const GraphNode& node = *entry.node;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -309,8 +389,9 @@ void Pass::visit(std::int32_t index) {
 
 // What the consumer of an edge must follow.
 void Pass::pass_on(const Entry& entry, const Edge& edge) {
-  if (!edge.node) return;
-  Entry& consumer = entries_[static_cast<std::size_t>(index_.at(edge.node))];
+  const auto place = index_.find(edge.node);
+  if (place == index_.end()) return;
+  Entry& consumer = entries_[static_cast<std::size_t>(place->second)];
   if (!consumer.is_visited()) return;
   const bool left_events = entry.last_event > entry.first_event;
   if (left_events) {
@@ -671,6 +752,14 @@ void Pass::add_to_grad(Tensor& tensor, Tensor* gradient) {
   if (old) {
     strides = old->strides;
     tensor.grad = add(graph_, old, gradient);
+    // LEAF-2: in place, so that whoever holds the old `.grad` sees the sum.
+    const bool in_place = !graph_.recording && !old->sparse && !gradient->sparse &&
+                          !tensor.origin.node && tensor.grad->type == old->type;
+    if (in_place) {
+      write_elements(*old, elements_of(*tensor.grad).values);
+      ++old->version->number;
+      tensor.grad = old;
+    }
   } else {
     if (tensor.strides && dense_without_overlap(tensor.shape, *tensor.strides)) {
       strides = tensor.strides;
@@ -768,6 +857,28 @@ void Pass::fail(std::int32_t index, Thrown thrown) {
   });
   std::make_heap(ready_.begin(), ready_.end(),
                  [&](std::int32_t a, std::int32_t b) { return runs_before(b, a); });
+}
+
+// ERR-7. A node that waits for deliveries which do not come any more.
+void Pass::check_all_served() const {
+  for (const Entry& entry : entries_) {
+    if (entry.is_visited() && !entry.visited) throw error_of(ErrorCategory::incomplete, "ERR-7");
+  }
+}
+
+// How far the pass got before the failure came is free.
+void Pass::fail_from_outside() {
+  for (Entry& entry : entries_) make_uncertain(entry);
+  trace_.cursor = begin_;
+  Thrown first = outside_failures_[0];
+  const auto also = [&](const Thrown& other) {
+    add_new(first.allowed, {other.error.category});
+    add_new(first.allowed, other.allowed);
+    add_new(first.tokens, {first.error.token, other.error.token});
+  };
+  for (const Thrown& other : outside_failures_) also(other);
+  for (const Failure& failure : failures_) also(failure.thrown);
+  throw first;
 }
 
 void Pass::fail_unordered() {

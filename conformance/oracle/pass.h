@@ -49,6 +49,7 @@ class Pass {
     bool runs = false;
     bool visited = false;
     bool accumulates = false;  // a leaf that gradients go into
+    bool optional = false;     // its node stands for a part of another one: engines need not run it
     std::vector<Capture> captures;
     Gradients slots;                      // sums so far
     Cursor after;                         // the last events of those that delivered
@@ -70,6 +71,8 @@ class Pass {
   void check_arguments() const;
   std::int32_t entry_of(GraphNode* node);
   void reach();
+  void find_optional();
+  std::vector<Edge> announced_edges() const;
   void choose();
   void request(std::int32_t index, Tensor* input);
   void spread_need();
@@ -77,6 +80,7 @@ class Pass {
   void deliver_seeds();
 
   bool may_be_refused() const;
+  void find_refused_devices();
 
   // ---- Running
   void serve();
@@ -117,6 +121,8 @@ class Pass {
 
   // ---- Ending
   void fail(std::int32_t index, Thrown thrown);
+  void check_all_served() const;
+  [[noreturn]] void fail_from_outside();
   [[noreturn]] void fail_unordered();
   bool certain(std::int32_t index) const;
   bool leads_to(std::int32_t index, std::int32_t target) const;
@@ -137,6 +143,7 @@ class Pass {
   std::vector<std::int32_t> ready_;
   std::vector<CallbackId> callbacks_;
   std::vector<Failure> failures_;
+  std::vector<Thrown> outside_failures_;  // of what is delivered, and of devices
   struct MultiHook {
     HookId hook = no_id;
     std::int32_t missing = 0;  // participating gradients to come

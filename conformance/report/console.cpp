@@ -145,6 +145,7 @@ void ConsoleReporter::print_row(const std::string& area, const std::string& titl
 
 // Areas in the order of the clauses; one that the specification does not know comes last.
 void ConsoleReporter::print_table() {
+  if (rows_.empty()) return;
   print(fmt::format("\n{}\n", paint_.bold(heading())));
   std::map<std::string, Row> left = rows_;
   for (const Area& area : all_areas()) {

@@ -18,7 +18,7 @@ Overload(Parts...) -> Overload<Parts...>;
 
 constexpr std::array<std::string_view, 4> through_words = {
     "", " through a view", " through a detached alias", " through a data alias"};
-constexpr std::array<std::string_view, 10> observe_words = {"whether gradients are recorded",
+constexpr std::array<std::string_view, 14> observe_words = {"whether gradients are recorded",
                                                             "the user state",
                                                             "the current device",
                                                             "the current stream",
@@ -27,7 +27,11 @@ constexpr std::array<std::string_view, 10> observe_words = {"whether gradients a
                                                             "whether a pass is running",
                                                             "which gradients are needed",
                                                             "whether a node will run",
-                                                            "whether anomaly mode is on"};
+                                                            "whether anomaly mode is on",
+                                                            "how many threads the engine keeps",
+                                                            "how many scripted objects are alive",
+                                                            "how many stream events were recorded",
+                                                            "how often a stream waited"};
 
 std::string_view through_text(Through through) {
   return through_words[static_cast<std::size_t>(through)];
@@ -129,6 +133,13 @@ std::string pass_text(const Scenario& scenario, const PassStep& pass) {
     text +=
         fmt::format(", capture hook {} on input {}", hook_name(scenario, hook.hook), hook.input);
   }
+  for (const AnnouncementId id : pass.announced) {
+    text += fmt::format(", told of {}", scenario.announcements[static_cast<std::size_t>(id)].name);
+  }
+  if (pass.future != no_id) {
+    text += fmt::format(", result to {}",
+                        scenario.futures[static_cast<std::size_t>(pass.future)].name);
+  }
   return text;
 }
 
@@ -186,6 +197,15 @@ std::string observe_text(const Scenario& scenario, const ObserveStep& observe) {
   return text;
 }
 
+std::string deliver_text(const Scenario& scenario, const DeliverStep& step) {
+  const auto& announcement = scenario.announcements[static_cast<std::size_t>(step.announcement)];
+  if (!step.error.empty()) return fmt::format("fail {} with '{}'", announcement.name, step.error);
+  const Seed& gradient = step.gradient;
+  const std::string what = gradient.value == no_id ? in_words(gradient.constant)
+                                                   : value_name(scenario, gradient.value);
+  return fmt::format("deliver {} as {}", what, announcement.name);
+}
+
 std::string stream_text(const Scenario& scenario, const StreamStep& step) {
   if (step.what == StreamStep::What::synchronise) {
     return fmt::format("wait for {}", stream_name(scenario, step.stream));
@@ -205,6 +225,10 @@ std::string action_text(const Scenario& s, const Action& action) {
           [&](const ReadStep& step) { return read_text(s, step); },
           [&](const ChangeStep& step) { return change_text(s, step); },
           [&](const KeepStep& step) {
+            if (step.grad_of != no_id) {
+              return fmt::format("keep {}.grad as {}{}", value_name(s, step.grad_of),
+                                 value_name(s, step.as), through_text(step.through));
+            }
             return fmt::format("keep slot {} as {}{}", step.slot, value_name(s, step.as),
                                through_text(step.through));
           },
@@ -227,8 +251,10 @@ std::string action_text(const Scenario& s, const Action& action) {
                                s.locks[static_cast<std::size_t>(step.lock)].name);
           },
           [&](const ThrowStep& step) {
-            return fmt::format("throw '{}'{}", step.token,
-                               step.foreign ? ", of a foreign type" : "");
+            std::string text =
+                fmt::format("throw '{}'{}", step.token, step.foreign ? ", of a foreign type" : "");
+            if (step.on_call > 0) text += fmt::format(", on call {} alone", step.on_call);
+            return text;
           },
           [&](const QueueCallbackStep& step) {
             return "queue callback " + s.callbacks[static_cast<std::size_t>(step.callback)].name;
@@ -238,11 +264,29 @@ std::string action_text(const Scenario& s, const Action& action) {
           },
           [&](const ObserveStep& step) { return observe_text(s, step); },
           [&](const EngineStep& step) {
+            if (step.limit) return fmt::format("stop the engine within {:g} s", *step.limit);
             return std::string(step.what == EngineStep::What::start ? "start the engine"
                                                                     : "stop the engine");
           },
           [&](const ForkStep&) { return std::string("in a forked child:"); },
-          [&](const StreamStep& step) { return stream_text(s, step); }},
+          [&](const StreamStep& step) { return stream_text(s, step); },
+          [&](const DeliverStep& step) { return deliver_text(s, step); },
+          [&](const WaitStep& step) {
+            return "wait for " + s.futures[static_cast<std::size_t>(step.future)].name;
+          },
+          [&](const WhenDoneStep& step) {
+            return fmt::format("when {} is over, call {}",
+                               s.futures[static_cast<std::size_t>(step.future)].name,
+                               s.callbacks[static_cast<std::size_t>(step.callback)].name);
+          },
+          [&](const RedirectStep& step) {
+            return fmt::format("make edge {} of {} lead to {}", step.edge,
+                               node_name(s, step.node),
+                               step.to == no_id ? "nothing" : value_name(s, step.to));
+          },
+          [&](const CloseHooksStep& step) {
+            return "leave the saved hooks " + hook_name(s, step.hook);
+          }},
       action);
 }
 
@@ -258,6 +302,7 @@ std::string subject_text(const Scenario& scenario, const Event& event) {
     case EventKind::node_exit:
       return node_name(scenario, event.subject);
     case EventKind::callback:
+    case EventKind::destroyed:
       return scenario.callbacks[static_cast<std::size_t>(event.subject)].name;
     case EventKind::pass_begin:
     case EventKind::pass_end:
@@ -311,6 +356,10 @@ std::string in_words(const Scenario& scenario, const Step& step) {
 
 std::string in_words(const StepExpectation& expectation) {
   if (expectation.error) return fmt::format("an error: {}", to_text(*expectation.error));
+  if (expectation.number) {
+    const auto [least, most] = *expectation.number;
+    return least == most ? std::to_string(least) : fmt::format("{} to {}", least, most);
+  }
   if (!expectation.values) return "nothing in particular";
   std::string text = values_text(*expectation.values);
   if (expectation.bound)
@@ -333,7 +382,7 @@ std::string in_words(const Scenario& scenario, const StepResult& result) {
 std::string in_words(const Scenario& scenario, const Event& event) {
   std::string text = fmt::format("{} {}", to_text(event.kind), subject_text(scenario, event));
   if (event.instance > 0) text += fmt::format(" #{}", event.instance + 1);
-  if (event.kind == EventKind::observe) text += fmt::format(" = {}", event.number);
+  if (event.kind == EventKind::observe || event.kind == EventKind::destroyed) text += fmt::format(" = {}", event.number);
   if (!event.values.empty()) text += fmt::format("  {}", values_text(event.values));
   return text;
 }

@@ -123,6 +123,16 @@ LockId ScenarioBuilder::make_lock(std::string name) {
   return static_cast<LockId>(scenario_.locks.size()) - 1;
 }
 
+AnnouncementId ScenarioBuilder::announcement(ValueId to, std::string name) {
+  scenario_.announcements.push_back({name_or(std::move(name), "announcement"), to});
+  return static_cast<AnnouncementId>(scenario_.announcements.size()) - 1;
+}
+
+FutureId ScenarioBuilder::future(std::string name) {
+  scenario_.futures.push_back({name_or(std::move(name), "future")});
+  return static_cast<FutureId>(scenario_.futures.size()) - 1;
+}
+
 ValueId ScenarioBuilder::add_value(std::string name, Value::Origin origin, std::int32_t producer,
                                    std::int32_t index) {
   scenario_.values.push_back({std::move(name), origin, producer, index});
@@ -284,6 +294,10 @@ HookId ScenarioBuilder::saved_hook(Script pack, Script unpack, std::string name)
   scenario_.hooks.back().unpack_script = std::move(unpack);
   return hook;
 }
+void ScenarioBuilder::when_destroyed(HookId hook, CallbackId callback) {
+  scenario_.hooks[static_cast<std::size_t>(hook)].destroyed = callback;
+}
+
 HookId ScenarioBuilder::added_by_step(HookId hook) {
   scenario_.hooks.at(static_cast<std::size_t>(hook)).at_creation = false;
   return hook;
@@ -329,6 +343,8 @@ PassStep ScenarioBuilder::pass_step(PassStep::Kind kind, const std::vector<RootA
   step.allow_unused = options.allow_unused;
   step.materialise = options.materialise;
   step.capture_hooks = std::move(options.capture_hooks);
+  step.announced = std::move(options.announced);
+  step.future = options.future;
   return step;
 }
 
@@ -346,7 +362,8 @@ void ScenarioBuilder::backward_into(const std::vector<RootArgument>& roots,
 std::vector<ValueId> ScenarioBuilder::grad(const std::vector<RootArgument>& roots,
                                            std::vector<ValueId> inputs, PassOptions options) {
   PassStep step = pass_step(PassStep::Kind::grad, roots, std::move(options));
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
+  const std::size_t results_now = step.future == no_id ? inputs.size() : 0;
+  for (std::size_t i = 0; i < results_now; ++i) {
     step.results.push_back(add_value(name_or("", "grad"), Value::Origin::pass_result, no_id,
                                      static_cast<std::int32_t>(i)));
   }
@@ -371,7 +388,13 @@ void ScenarioBuilder::change(ValueId value, ChangeStep::How how, double number, 
 
 ValueId ScenarioBuilder::keep(std::int32_t slot, Through through, std::string name) {
   const ValueId as = add_value(name_or(std::move(name), "kept"), Value::Origin::kept, no_id, 0);
-  add_step(KeepStep{slot, through, as});
+  add_step(KeepStep{slot, no_id, through, as});
+  return as;
+}
+
+ValueId ScenarioBuilder::keep_grad(ValueId of, Through through, std::string name) {
+  const ValueId as = add_value(name_or(std::move(name), "kept"), Value::Origin::kept, no_id, 0);
+  add_step(KeepStep{0, of, through, as});
   return as;
 }
 
@@ -412,6 +435,9 @@ void ScenarioBuilder::unlock(LockId lock) {
 void ScenarioBuilder::throw_error(std::string token, bool foreign) {
   add_step(ThrowStep{std::move(token), foreign});
 }
+void ScenarioBuilder::throw_on_call(std::int32_t call, std::string token) {
+  add_step(ThrowStep{std::move(token), false, call});
+}
 void ScenarioBuilder::queue(CallbackId callback) {
   add_step(QueueCallbackStep{callback});
 }
@@ -425,10 +451,31 @@ void ScenarioBuilder::observe(ObserveStep::What what, NodeId node) {
   add_step(ObserveStep{what, node});
 }
 void ScenarioBuilder::start() {
-  add_step(EngineStep{EngineStep::What::start});
+  add_step(EngineStep{EngineStep::What::start, std::nullopt});
 }
 void ScenarioBuilder::stop() {
-  add_step(EngineStep{EngineStep::What::stop});
+  add_step(EngineStep{EngineStep::What::stop, std::nullopt});
+}
+void ScenarioBuilder::stop_within(double seconds) {
+  add_step(EngineStep{EngineStep::What::stop, seconds});
+}
+void ScenarioBuilder::deliver(AnnouncementId announcement, SeedArgument gradient) {
+  add_step(DeliverStep{announcement, std::move(gradient.seed), ""});
+}
+void ScenarioBuilder::deliver_error(AnnouncementId announcement, std::string token) {
+  add_step(DeliverStep{announcement, {}, std::move(token)});
+}
+void ScenarioBuilder::wait(FutureId future) {
+  add_step(WaitStep{future});
+}
+void ScenarioBuilder::when_done(FutureId future, CallbackId callback) {
+  add_step(WhenDoneStep{future, callback});
+}
+void ScenarioBuilder::redirect(NodeId node, std::int32_t edge, ValueId to) {
+  add_step(RedirectStep{node, edge, to});
+}
+void ScenarioBuilder::close_hooks(HookId hook) {
+  add_step(CloseHooksStep{hook});
 }
 void ScenarioBuilder::fork(const Body& body) {
   add_step(ForkStep{steps(body)});
@@ -447,10 +494,15 @@ void ScenarioBuilder::expect(std::vector<TensorArgument> values) {
   open_.back().back().expect = std::move(expectation);
 }
 
-void ScenarioBuilder::expect_error(ErrorCategory error) {
+void ScenarioBuilder::expect_error(ErrorCategory error, std::vector<Mention> names) {
   StepExpectation expectation;
   expectation.error = error;
-  open_.back().back().expect = expectation;
+  expectation.names = std::move(names);
+  open_.back().back().expect = std::move(expectation);
+}
+
+void ScenarioBuilder::expect(StepExpectation expectation) {
+  open_.back().back().expect = std::move(expectation);
 }
 
 // ------------------------------------------------------------------------------------------------

@@ -54,6 +54,8 @@ struct PassOptions {
   bool allow_unused = false;                    // grad
   bool materialise = false;                     // grad
   std::vector<CaptureHook> capture_hooks = {};  // grad
+  std::vector<AnnouncementId> announced = {};
+  FutureId future = no_id;
 };
 
 // Expressions of scripts.
@@ -83,6 +85,8 @@ class ScenarioBuilder {
   StreamId stream(Device device, std::string name = "");
   BarrierId barrier_for(std::int32_t parties, std::string name = "");
   LockId make_lock(std::string name = "");
+  AnnouncementId announcement(ValueId to, std::string name = "");
+  FutureId future(std::string name = "");
 
   ValueId leaf(std::string name, TensorArgument initial);
   ValueId constant_leaf(std::string name, TensorArgument initial);  // requires no gradient
@@ -120,6 +124,7 @@ class ScenarioBuilder {
   HookId saved_hook(Script pack, Script unpack, std::string name = "");
   HookId added_by_step(HookId hook);  // the hook waits for an `add_hook` step; returns it
   CallbackId callback(Steps steps = {}, std::string name = "");
+  void when_destroyed(HookId hook, CallbackId callback);
 
   // The steps that `body` writes, as a list for a script or a callback.
   Steps steps(const Body& body);
@@ -130,14 +135,16 @@ class ScenarioBuilder {
   void backward(const std::vector<RootArgument>& roots, PassOptions options = {});
   void backward_into(const std::vector<RootArgument>& roots, std::vector<ValueId> inputs,
                      PassOptions options = {});
+  // Returns the results; none of an asynchronous pass.
   std::vector<ValueId> grad(const std::vector<RootArgument>& roots, std::vector<ValueId> inputs,
-                            PassOptions options = {});  // returns the results
+                            PassOptions options = {});
   void set_grad(ValueId leaf, TensorArgument grad);
   void clear_grad(ValueId leaf);
   void read(std::vector<ValueId> values, std::vector<ValueId> grads = {});
   void read_grads(std::vector<ValueId> of) { read({}, std::move(of)); }
   void change(ValueId value, ChangeStep::How how, double number, Through through = Through::handle);
   ValueId keep(std::int32_t slot = 0, Through through = Through::handle, std::string name = "");
+  ValueId keep_grad(ValueId of, Through through = Through::handle, std::string name = "");
   void drop(std::vector<ValueId> values);
   void requires_grad(ValueId value, bool on);
   void with(WithStep settings, const Body& body);
@@ -148,19 +155,28 @@ class ScenarioBuilder {
   void lock(LockId lock);
   void unlock(LockId lock);
   void throw_error(std::string token, bool foreign = false);
+  void throw_on_call(std::int32_t call, std::string token);
   void queue(CallbackId callback);
   void add_hook(HookId hook);
   void remove_hook(HookId hook);
   void observe(ObserveStep::What what, NodeId node = no_id);
   void start();
   void stop();
+  void stop_within(double seconds);
+  void deliver(AnnouncementId announcement, SeedArgument gradient);
+  void deliver_error(AnnouncementId announcement, std::string token);
+  void wait(FutureId future);
+  void when_done(FutureId future, CallbackId callback);
+  void redirect(NodeId node, std::int32_t edge, ValueId to = no_id);
+  void close_hooks(HookId hook);
   void fork(const Body& body);
   void wait_stream(StreamId stream, StreamId waits_for);
   void synchronise(StreamId stream);
 
   // What the step that was added last must give.
   void expect(std::vector<TensorArgument> values);
-  void expect_error(ErrorCategory error);
+  void expect_error(ErrorCategory error, std::vector<Mention> names = {});
+  void expect(StepExpectation expectation);
 
   // The scenario: numbered and validated (a FormatError says what is wrong). A scenario without any
   // forward gets one as its first step.

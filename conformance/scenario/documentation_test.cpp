@@ -89,7 +89,8 @@ TEST(Documentation, NamesEveryWordOfTheLanguage) {
         "keep",        "drop",        "requires_grad", "with",     "try",   "parallel",
         "repeat",      "barrier",     "lock",          "unlock",   "throw", "queue_callback",
         "add_hook",    "remove_hook", "observe",       "start",    "stop",  "fork",
-        "wait_stream", "synchronise"}) {
+        "wait_stream", "synchronise", "deliver",        "wait",     "when_done", "redirect",
+        "close_hooks"}) {
     EXPECT_TRUE(named(verb)) << verb;
   }
 }

@@ -43,7 +43,11 @@ enum Feature : std::size_t {
   custom_once_differentiable,
   custom_pool,
   custom_conversion,
+  custom_saves_leaf,
   callbacks,
+  destructor_node,
+  destructor_hook,
+  destructor_user_state,
   observe_first,
   observe_last = observe_first + observe_words.size() - 1,
   threads,
@@ -65,13 +69,21 @@ enum Feature : std::size_t {
   recording_mode,
   anomaly,
   anomaly_unchecked,
+  anomaly_report,
   user_state,
   strict_validation,
   nesting_limit,
   engine_start,
   engine_stop,
   fork_feature,
+  stop_limit,
   error_foreign,
+  announced,
+  asynchronous,
+  redirect,
+  close_hooks,
+  refusals,
+  hook_returns_list,
   feature_count,
 };
 
@@ -106,7 +118,11 @@ constexpr std::array<FeatureSpec, feature_count> features{{
     {"custom.once_differentiable", "custom nodes that refuse a second derivative"},
     {"custom.pool", "custom nodes that return a buffer which they own and use again"},
     {"custom.conversion", "custom nodes and hooks that expand, cast or move what they return"},
+    {"custom.saves_leaf", "custom nodes that save a leaf which is none of their inputs"},
     {"callbacks", "callbacks queued for the end of a pass"},
+    {"destructor.node", "steps that run when the engine lets go of a custom node"},
+    {"destructor.hook", "steps that run when the engine lets go of a hook"},
+    {"destructor.user_state", "steps that run when the engine lets go of the user's state"},
     {"observe.recording", "asks whether gradients are recorded"},
     {"observe.user_state", "reads the thread-local slot that the engine carries"},
     {"observe.device", "asks for the current device"},
@@ -117,6 +133,10 @@ constexpr std::array<FeatureSpec, feature_count> features{{
     {"observe.needed", "asks which gradients of the running node are needed"},
     {"observe.will_run", "asks whether a node will run in this pass"},
     {"observe.anomaly", "asks whether anomaly mode is on"},
+    {"observe.engine_threads", "counts the threads that the engine keeps for itself"},
+    {"observe.live_objects", "counts the scripted objects that the engine keeps alive"},
+    {"observe.stream_events", "counts the events recorded on streams"},
+    {"observe.stream_waits", "counts the waits of streams for events"},
     {"threads", "several threads that use the engine"},
     {"device.sim", "the simulated device"},
     {"device.other", "a second device type, with another number of devices"},
@@ -140,6 +160,7 @@ constexpr std::array<FeatureSpec, feature_count> features{{
     {"recording_mode", "gradient recording turned on or off by a step"},
     {"anomaly", "anomaly mode"},
     {"anomaly.unchecked", "anomaly mode without the check for NaN"},
+    {"anomaly.report", "the error of anomaly mode says where the node was made, and in whose backward"},
     {"user_state", "a thread-local slot that the engine carries to its threads"},
     {"strict_validation",
      "the option by which every difference from the recorded shape is an error"},
@@ -147,7 +168,14 @@ constexpr std::array<FeatureSpec, feature_count> features{{
     {"engine.start", "starting the engine"},
     {"engine.stop", "stopping the engine"},
     {"fork", "forking the process"},
+    {"engine.stop_limit", "a limit for the wait of a stop"},
     {"error.foreign", "exceptions of types outside the standard hierarchy"},
+    {"pass.announced", "gradients that are announced to a pass and delivered from outside"},
+    {"pass.asynchronous", "a pass whose call returns at once and whose result comes by a future"},
+    {"graph.redirect", "an edge of a node that is made to lead elsewhere"},
+    {"hook.saved.close", "saved-tensor hooks that are left before their context ends"},
+    {"device.refusal", "a device that refuses to be used by a new thread"},
+    {"hook.returns_list", "a hook on one tensor that returns a list of tensors"},
 }};
 
 class Finder {
@@ -187,6 +215,14 @@ class Finder {
   void note_step(const ReadStep&, const Scenario&) {}
   void note_step(const ChangeStep& step, const Scenario&) { note_in(change_first, step.through); }
   void note_step(const KeepStep& step, const Scenario&) { note_in(keep_first, step.through); }
+  void note_step(const DeliverStep& step, const Scenario&) {
+    note(announced);
+    note_tensor(step.gradient.constant);
+  }
+  void note_step(const WaitStep&, const Scenario&) { note(asynchronous); }
+  void note_step(const WhenDoneStep&, const Scenario&) { note(asynchronous); }
+  void note_step(const RedirectStep&, const Scenario&) { note(redirect); }
+  void note_step(const CloseHooksStep&, const Scenario&) { note(close_hooks); }
   void note_step(const DropStep&, const Scenario&) { note(drop); }
   void note_step(const RequiresGradStep&, const Scenario&) { note(requires_grad); }
   void note_step(const WithStep& step, const Scenario&);
@@ -201,6 +237,7 @@ class Finder {
   void note_step(const ObserveStep& step, const Scenario&) { note_in(observe_first, step.what); }
   void note_step(const EngineStep& step, const Scenario&) {
     note(step.what == EngineStep::What::start ? engine_start : engine_stop);
+    note_if(step.limit.has_value(), stop_limit);
   }
   void note_step(const ForkStep&, const Scenario&) { note(fork_feature); }
   void note_step(const StreamStep&, const Scenario&) { note(streams); }
@@ -251,6 +288,13 @@ void Finder::note_node(const Node& node) {
   const CustomNode& custom = *node.custom;
   note(custom_node);
   note_if(!custom.saves.empty(), custom_saves);
+  for (const ValueId saved : custom.saves) {
+    const auto holds = [&](const std::vector<ValueId>& values) {
+      return std::find(values.begin(), values.end(), saved) != values.end();
+    };
+    note_if(!holds(node.inputs) && !holds(node.outputs), custom_saves_leaf);
+  }
+  note_if(custom.destroyed != no_id, destructor_node);
   note_if(custom.materialise, custom_materialise);
   note_if(!custom.differentiable, custom_once_differentiable);
   note_expressions(custom.forward);
@@ -280,6 +324,11 @@ void Finder::note_hook(const Hook& hook, const Scenario& scenario) {
   note_if(hook.node != no_id && is_accumulator(scenario, hook.node), hook_on_accumulator);
   note_script(hook.script);
   note_script(hook.unpack_script);
+  note_if(hook.destroyed != no_id, destructor_hook);
+  const bool on_one = hook.kind == HookKind::tensor || hook.kind == HookKind::capture ||
+                      hook.kind == HookKind::saved;
+  const auto is_list = [](const Script& s) { return s.returns && s.returns->size() != 1; };
+  note_if(on_one && (is_list(hook.script) || is_list(hook.unpack_script)), hook_returns_list);
 }
 
 void Finder::note_step(const PassStep& step, const Scenario& scenario) {
@@ -297,6 +346,8 @@ void Finder::note_step(const PassStep& step, const Scenario& scenario) {
   note_if(step.allow_unused, pass_allow_unused);
   note_if(step.materialise, pass_materialise);
   note_if(step.roots.empty(), pass_no_roots);
+  note_if(!step.announced.empty(), announced);
+  note_if(step.future != no_id, asynchronous);
   for (const Root& root : step.roots) {
     note_if(is_leaf(root.value), pass_leaf_root);
     note_if(!root.seed.constant && root.seed.value == no_id, pass_undefined_seed);
@@ -309,6 +360,7 @@ void Finder::note_step(const WithStep& step, const Scenario&) {
   note_if(step.anomaly.has_value(), anomaly);
   note_if(step.check_nan == false, anomaly_unchecked);
   note_if(step.user_state.has_value(), user_state);
+  note_if(step.user_state_destroyed != no_id, destructor_user_state);
   note_if(step.stream != no_id, streams);
   note_if(step.device.has_value(), device_set);
   if (step.device) note_device(*step.device);
@@ -334,6 +386,10 @@ void Finder::note_nested(const Scenario& scenario) {
 void Finder::find_in(const Scenario& scenario) {
   note_if(scenario.configuration.strict_validation, strict_validation);
   note_if(scenario.configuration.nesting_limit.has_value(), nesting_limit);
+  for (const Refusal& refusal : scenario.configuration.refusals) {
+    note(refusals);
+    note_device(refusal.device);
+  }
   for (const Stream& stream : scenario.streams) note_device(stream.device);
   for (const Leaf& leaf : scenario.leaves) note_leaf(leaf);
   for (const Node& node : scenario.nodes) note_node(node);

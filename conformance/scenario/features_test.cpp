@@ -35,8 +35,13 @@ TEST(Features, AllAreReachable) {
   };
   b.tensor_hook(x, {b.steps([&] { every([&](Through t) { b.keep(0, t); }); }), {}});
   b.node_pre_hook(b.node_of(y), {b.steps([&] { b.observe(ObserveStep::What::needed); }), {}});
+  b.tensor_hook(y, returning({scaled(1), scaled(2)}));
+  CustomNode saves_other;
+  saves_other.saves = {other};
+  b.custom({x}, saves_other);
+  b.needs("anomaly.report");
   b.forward();
-  for (int what = 0; what < 10; ++what) {
+  for (int what = 0; what < 14; ++what) {
     const auto asked = static_cast<ObserveStep::What>(what);
     if (asked == ObserveStep::What::needed) continue;
     b.observe(asked, asked == ObserveStep::What::will_run ? b.node_of(y) : no_id);

@@ -18,6 +18,7 @@ SubjectKind subject_kind(EventKind kind) {
     case EventKind::node_exit:
       return SubjectKind::node;
     case EventKind::callback:
+    case EventKind::destroyed:
       return SubjectKind::callback;
     case EventKind::pass_begin:
     case EventKind::pass_end:

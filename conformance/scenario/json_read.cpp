@@ -46,7 +46,8 @@ class ScenarioReader {
   void read_header(const Fields& fields);
   void read_configuration(const Fields& fields);
   void read_resources(const Fields& fields);
-  Leaf read_leaf(const Json& json, const Path& path);
+  void read_outside(const Fields& fields);
+  void read_leaf(const Json& json, const Path& path, Leaf& leaf);
   Node read_node(const Json& json, const Path& path);
   CustomNode read_custom(const Fields& fields);
   Hook read_hook(const Json& json, const Path& path);
@@ -76,6 +77,16 @@ class ScenarioReader {
   Action read_grad(const Fields& fields) { return read_pass(fields, PassStep::Kind::grad); }
   Action read_pass(const Fields& fields, PassStep::Kind kind);
   Root read_root(const Json& json, const Path& path);
+  Seed read_seed(const Json& json, const Path& path);
+  Action read_deliver(const Fields& fields);
+  Action read_wait(const Fields& fields) { return WaitStep{one(futures_, fields, "future")}; }
+  Action read_when_done(const Fields& fields) {
+    return WhenDoneStep{one(futures_, fields, "future"), one(callbacks_, fields, "callback")};
+  }
+  Action read_redirect(const Fields& fields);
+  Action read_close_hooks(const Fields& fields) {
+    return CloseHooksStep{one(hooks_, fields, "hook")};
+  }
   CaptureHook read_capture_hook(const Json& json, const Path& path);
   Action read_set_grad(const Fields& fields);
   Action read_read(const Fields& fields);
@@ -101,8 +112,8 @@ class ScenarioReader {
     return HookStep{one(hooks_, fields, "hook"), false};
   }
   Action read_observe(const Fields& fields);
-  Action read_start(const Fields&) { return EngineStep{EngineStep::What::start}; }
-  Action read_stop(const Fields&) { return EngineStep{EngineStep::What::stop}; }
+  Action read_start(const Fields&) { return EngineStep{EngineStep::What::start, std::nullopt}; }
+  Action read_stop(const Fields& fields);
   Action read_fork(const Fields& fields) { return ForkStep{read_steps(fields)}; }
   Action read_wait_stream(const Fields& fields);
   Action read_synchronise(const Fields& fields);
@@ -140,6 +151,8 @@ class ScenarioReader {
   Names streams_{"stream"};
   Names barriers_{"barrier"};
   Names locks_{"lock"};
+  Names announcements_{"announcement"};
+  Names futures_{"future"};
   std::vector<std::string> accumulator_names_;
   ValueId next_made_ = no_id;
 };
@@ -156,10 +169,9 @@ void ScenarioReader::declare_value(std::string_view name, Value::Origin origin,
 void ScenarioReader::declare_leaf(const Json& json, const Path& path) {
   const Fields fields(json, path, {"name", "value", "requires_grad", "grad", "stream"});
   const std::string& name = fields.text("name");
-  Leaf leaf;
-  leaf.value = static_cast<ValueId>(scenario_.values.size());
+  const auto value = static_cast<ValueId>(scenario_.values.size());
   declare_value(name, Value::Origin::leaf, static_cast<std::int32_t>(scenario_.leaves.size()), 0);
-  scenario_.leaves.push_back(std::move(leaf));
+  scenario_.leaves.emplace_back().value = value;
 }
 
 void ScenarioReader::declare_node(const Json& json, const Path& path) {
@@ -238,6 +250,8 @@ void ScenarioReader::declare(const Fields& fields) {
   };
   declare_named("hooks", hooks_);
   declare_named("callbacks", callbacks_);
+  declare_named("announcements", announcements_);
+  declare_named("futures", futures_);
   next_made_ = static_cast<ValueId>(scenario_.values.size());
   const auto inner = [](const Json& json, const char* name) -> const Json* {
     const auto found = json.find(name);
@@ -283,12 +297,19 @@ void ScenarioReader::read_configuration(const Fields& fields) {
   const Json* json = fields.find("configuration");
   if (json == nullptr) return;
   const Path path = fields.at("configuration");
-  const Fields settings(*json, path, {"nesting_limit", "strict_validation"});
+  const Fields settings(*json, path, {"nesting_limit", "strict_validation", "refusals"});
   if (const Json* limit = settings.find("nesting_limit")) {
     scenario_.configuration.nesting_limit =
         static_cast<std::int32_t>(read_integer(*limit, settings.at("nesting_limit"), 1, 1'000'000));
   }
   scenario_.configuration.strict_validation = settings.boolean("strict_validation", false);
+  settings.each("refusals", [&](const Json& entry, const Path& entry_path) {
+    const Fields refusal(entry, entry_path, {"device", "times"});
+    const auto times = read_integer(refusal.need("times"), refusal.at("times"), 1, 1'000);
+    scenario_.configuration.refusals.push_back(
+        {read_device(refusal.need("device"), refusal.at("device")),
+         static_cast<std::int32_t>(times)});
+  });
 }
 
 void ScenarioReader::read_resources(const Fields& fields) {
@@ -311,14 +332,25 @@ void ScenarioReader::read_resources(const Fields& fields) {
   });
 }
 
-Leaf ScenarioReader::read_leaf(const Json& json, const Path& path) {
+// What comes to passes from outside, and what they give there.
+void ScenarioReader::read_outside(const Fields& fields) {
+  fields.each("announcements", [&](const Json& json, const Path& path) {
+    const Fields announcement(json, path, {"name", "to"});
+    scenario_.announcements.push_back(
+        {announcement.text("name"), one(values_, announcement, "to")});
+  });
+  fields.each("futures", [&](const Json& json, const Path& path) {
+    scenario_.futures.push_back({Fields(json, path, {"name"}).text("name")});
+  });
+}
+
+// Into the leaf that was declared.
+void ScenarioReader::read_leaf(const Json& json, const Path& path, Leaf& leaf) {
   const Fields fields(json, path, {"name", "value", "requires_grad", "grad", "stream"});
-  Leaf leaf;
   leaf.initial = read_tensor(fields.need("value"), fields.at("value"));
   leaf.requires_grad = fields.boolean("requires_grad", true);
   if (const Json* grad = fields.find("grad")) leaf.grad = read_tensor(*grad, fields.at("grad"));
   leaf.stream = one_or_none(streams_, fields, "stream");
-  return leaf;
 }
 
 IntegerList read_integers(const Json& json, const Path& path) {
@@ -365,7 +397,8 @@ Node ScenarioReader::read_node(const Json& json, const Path& path) {
   absl::InlinedVector<std::string_view, 12> allowed{"name", "op", "inputs", "outputs"};
   for (const AttributeSpec& attribute : spec.attributes) allowed.push_back(attribute.name);
   if (spec.operation == Operation::custom) {
-    for (const auto* field : {"forward", "saves", "materialise", "differentiable", "backward"}) {
+    for (const auto* field :
+         {"forward", "saves", "materialise", "differentiable", "backward", "destroyed"}) {
       allowed.push_back(field);
     }
   }
@@ -387,6 +420,7 @@ CustomNode ScenarioReader::read_custom(const Fields& fields) {
   custom.saves = values(fields, "saves");
   custom.materialise = fields.boolean("materialise", false);
   custom.differentiable = fields.boolean("differentiable", true);
+  custom.destroyed = one_or_none(callbacks_, fields, "destroyed");
   if (const Json* backward = fields.find("backward")) {
     const Path path = fields.at("backward");
     custom.backward = read_script(Fields(*backward, path, {"steps", "returns"}));
@@ -396,8 +430,10 @@ CustomNode ScenarioReader::read_custom(const Fields& fields) {
 
 Hook ScenarioReader::read_hook(const Json& json, const Path& path) {
   const Fields fields(json, path,
-                      {"name", "kind", "on", "steps", "returns", "added", "pack", "unpack"});
+                      {"name", "kind", "on", "steps", "returns", "added", "pack", "unpack",
+                       "destroyed"});
   Hook hook;
+  hook.destroyed = one_or_none(callbacks_, fields, "destroyed");
   hook.name = fields.text("name");
   hook.kind = read_word<HookKind>(fields.need("kind"), fields.at("kind"), hook_kind_words);
   const bool pair = hook.kind == HookKind::saved;
@@ -546,20 +582,22 @@ std::span<const ScenarioReader::StepForm> ScenarioReader::step_forms() {
   using Self = ScenarioReader;
   static const std::vector<StepForm> forms{
       {"forward", {"nodes"}, &Self::read_forward},
-      {"backward", {"roots", "inputs", "keep", "create"}, &Self::read_backward},
+      {"backward",
+       {"roots", "inputs", "keep", "create", "announced", "future"},
+       &Self::read_backward},
       {"grad",
        {"roots", "inputs", "keep", "create", "allow_unused", "materialise", "results",
-        "capture_hooks"},
+        "capture_hooks", "announced", "future"},
        &Self::read_grad},
       {"set_grad", {"leaf", "grad"}, &Self::read_set_grad},
       {"read", {"values", "grads"}, &Self::read_read},
       {"change", {"value", "through", "add", "multiply", "fill"}, &Self::read_change},
-      {"keep", {"slot", "as", "through"}, &Self::read_keep},
+      {"keep", {"slot", "grad_of", "as", "through"}, &Self::read_keep},
       {"drop", {"values"}, &Self::read_drop},
       {"requires_grad", {"value", "on"}, &Self::read_requires_grad},
       {"with",
-       {"recording", "anomaly", "check_nan", "user_state", "stream", "device", "saved_hooks",
-        "steps"},
+       {"recording", "anomaly", "check_nan", "user_state", "user_state_destroyed", "stream",
+        "device", "saved_hooks", "steps"},
        &Self::read_with},
       {"try", {"steps"}, &Self::read_try},
       {"parallel", {"threads"}, &Self::read_parallel},
@@ -567,16 +605,21 @@ std::span<const ScenarioReader::StepForm> ScenarioReader::step_forms() {
       {"barrier", {"barrier"}, &Self::read_barrier},
       {"lock", {"lock"}, &Self::read_lock},
       {"unlock", {"lock"}, &Self::read_unlock},
-      {"throw", {"token", "foreign"}, &Self::read_throw},
+      {"throw", {"token", "foreign", "on_call"}, &Self::read_throw},
       {"queue_callback", {"callback"}, &Self::read_queue_callback},
       {"add_hook", {"hook"}, &Self::read_add_hook},
       {"remove_hook", {"hook"}, &Self::read_remove_hook},
       {"observe", {"what", "node"}, &Self::read_observe},
       {"start", {}, &Self::read_start},
-      {"stop", {}, &Self::read_stop},
+      {"stop", {"limit"}, &Self::read_stop},
       {"fork", {"steps"}, &Self::read_fork},
       {"wait_stream", {"stream", "for"}, &Self::read_wait_stream},
       {"synchronise", {"stream"}, &Self::read_synchronise},
+      {"deliver", {"announcement", "gradient", "error"}, &Self::read_deliver},
+      {"wait", {"future"}, &Self::read_wait},
+      {"when_done", {"future", "callback"}, &Self::read_when_done},
+      {"redirect", {"node", "edge", "to"}, &Self::read_redirect},
+      {"close_hooks", {"hook"}, &Self::read_close_hooks},
   };
   return forms;
 }
@@ -608,9 +651,48 @@ Step ScenarioReader::read_step(const Json& json, const Path& path) {
   fail(path / "do", "there is no step '" + word + "'" + suggestion(word, verbs));
 }
 
+Mention read_mention(const Json& json, const Path& path) {
+  if (json.is_array()) return read_shape(json, path);
+  if (json.is_number_integer()) return read_integer(json, path);
+  return read_text(json, path);
+}
+
+NumberRange read_number_range(const Json& json, const Path& path) {
+  if (!json.is_object()) {
+    const std::int64_t number = read_integer(json, path);
+    return {number, number};
+  }
+  const Fields fields(json, path, {"least", "most"});
+  return {read_integer(fields.need("least"), fields.at("least")),
+          read_integer(fields.need("most"), fields.at("most"))};
+}
+
+std::vector<Choice> read_choices(const Json& json, const Path& path) {
+  if (!json.is_object()) fail(path, "expected an object, found " + describe(json));
+  std::vector<Choice> choices;
+  for (const auto& [clause, alternative] : json.items()) {
+    choices.push_back({clause, read_text(alternative, path / clause)});
+  }
+  return choices;
+}
+
 StepExpectation ScenarioReader::read_expectation(const Json& json, const Path& path) {
-  const Fields fields(json, path, {"error", "values", "bound"});
+  const Fields fields(json, path,
+                      {"error", "names", "or_error", "number", "follows", "values", "bound"});
   StepExpectation expectation;
+  fields.each("names", [&](const Json& mention, const Path& mention_path) {
+    expectation.names.push_back(read_mention(mention, mention_path));
+  });
+  if (const Json* error = fields.find("or_error")) {
+    expectation.or_error =
+        read_word<ErrorCategory>(*error, fields.at("or_error"), error_category_words);
+  }
+  if (const Json* number = fields.find("number")) {
+    expectation.number = read_number_range(*number, fields.at("number"));
+  }
+  if (const Json* follows = fields.find("follows")) {
+    expectation.follows = read_choices(*follows, fields.at("follows"));
+  }
   if (const Json* error = fields.find("error")) {
     expectation.error = read_word<ErrorCategory>(*error, fields.at("error"), error_category_words);
   }
@@ -655,20 +737,58 @@ Action ScenarioReader::read_pass(const Fields& fields, PassStep::Kind kind) {
   fields.each("capture_hooks", [&](const Json& json, const Path& path) {
     pass.capture_hooks.push_back(read_capture_hook(json, path));
   });
+  fields.each("announced", [&](const Json& json, const Path& path) {
+    pass.announced.push_back(announcements_.resolve(json, path));
+  });
+  pass.future = one_or_none(futures_, fields, "future");
   return pass;
+}
+
+Seed ScenarioReader::read_seed(const Json& json, const Path& path) {
+  Seed seed;
+  if (json.is_object() && json.contains("from")) {
+    seed.value = one(values_, Fields(json, path, {"from"}), "from");
+  } else if (!json.is_null()) {
+    seed.constant = read_tensor(json, path);
+  }
+  return seed;
+}
+
+Action ScenarioReader::read_deliver(const Fields& fields) {
+  DeliverStep step;
+  step.announcement = one(announcements_, fields, "announcement");
+  if ((fields.find("gradient") != nullptr) == (fields.find("error") != nullptr)) {
+    fail(fields.path(), "expected one of 'gradient' and 'error'");
+  }
+  if (const Json* gradient = fields.find("gradient")) {
+    step.gradient = read_seed(*gradient, fields.at("gradient"));
+  } else {
+    step.error = fields.text("error");
+  }
+  return step;
+}
+
+Action ScenarioReader::read_redirect(const Fields& fields) {
+  RedirectStep step;
+  step.node = one(nodes_, fields, "node");
+  if (const Json* edge = fields.find("edge")) {
+    step.edge = static_cast<std::int32_t>(read_integer(*edge, fields.at("edge"), 0, 10'000));
+  }
+  step.to = one_or_none(values_, fields, "to");
+  return step;
+}
+
+Action ScenarioReader::read_stop(const Fields& fields) {
+  EngineStep step{EngineStep::What::stop, std::nullopt};
+  if (fields.find("limit") != nullptr) step.limit = fields.number("limit");
+  return step;
 }
 
 Root ScenarioReader::read_root(const Json& json, const Path& path) {
   const Fields fields(json, path, {"value", "seed"});
   Root root;
   root.value = one(values_, fields, "value");
-  const Json& seed = fields.need("seed");
-  const Path seed_path = fields.at("seed");
-  if (seed.is_object() && seed.contains("from")) {
-    root.seed.value = one(values_, Fields(seed, seed_path, {"from"}), "from");
-  } else if (!seed.is_null()) {
-    root.seed.constant = read_tensor(seed, seed_path);
-  }
+  root.seed = read_seed(fields.need("seed"), fields.at("seed"));
   return root;
 }
 
@@ -715,6 +835,12 @@ Action ScenarioReader::read_keep(const Fields& fields) {
   if (const Json* through = fields.find("through")) {
     step.through = read_word<Through>(*through, fields.at("through"), through_words);
   }
+  if (fields.find("grad_of") != nullptr) {
+    step.grad_of = one(values_, fields, "grad_of");
+    if (fields.find("slot") != nullptr) {
+      fail(fields.at("slot"), "expected one of 'slot' and 'grad_of'");
+    }
+  }
   step.as = made_value(fields.need("as"), fields.at("as"));
   return step;
 }
@@ -734,6 +860,7 @@ Action ScenarioReader::read_with(const Fields& fields) {
   if (const Json* state = fields.find("user_state")) {
     step.user_state = read_integer(*state, fields.at("user_state"));
   }
+  step.user_state_destroyed = one_or_none(callbacks_, fields, "user_state_destroyed");
   step.stream = one_or_none(streams_, fields, "stream");
   if (const Json* device = fields.find("device")) {
     step.device = read_device(*device, fields.at("device"));
@@ -760,7 +887,11 @@ Action ScenarioReader::read_repeat(const Fields& fields) {
 }
 
 Action ScenarioReader::read_throw(const Fields& fields) {
-  return ThrowStep{fields.text("token"), fields.boolean("foreign", false)};
+  ThrowStep step{fields.text("token"), fields.boolean("foreign", false)};
+  if (const Json* call = fields.find("on_call")) {
+    step.on_call = static_cast<std::int32_t>(read_integer(*call, fields.at("on_call"), 1, 10'000));
+  }
+  return step;
 }
 
 Action ScenarioReader::read_observe(const Fields& fields) {
@@ -784,16 +915,16 @@ Scenario ScenarioReader::read() {
   const Fields fields(
       json_, document,
       {"schema", "id", "title", "clauses", "reports", "requires", "configuration", "trace",
-       "streams", "barriers", "locks", "leaves", "nodes", "hooks", "callbacks", "program"});
+       "streams", "barriers", "locks", "announcements", "futures", "leaves", "nodes", "hooks",
+       "callbacks", "program"});
   read_header(fields);
   read_configuration(fields);
   read_resources(fields);
   declare(fields);
+  read_outside(fields);
   std::size_t next = 0;
   fields.each("leaves", [&](const Json& json, const Path& path) {
-    Leaf leaf = read_leaf(json, path);
-    leaf.value = scenario_.leaves[next].value;
-    scenario_.leaves[next++] = std::move(leaf);
+    read_leaf(json, path, scenario_.leaves[next++]);
   });
   next = 0;
   fields.each("nodes", [&](const Json& json, const Path& path) {

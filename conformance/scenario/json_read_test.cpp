@@ -15,6 +15,8 @@ constexpr std::string_view right = R"({
   "streams": [{"name": "s", "device": "sim:0"}],
   "barriers": [{"name": "b", "parties": 2}],
   "locks": [{"name": "m"}],
+  "announcements": [{"name": "a", "to": "y"}],
+  "futures": [{"name": "later"}],
   "leaves": [{"name": "x", "value": 2}],
   "nodes": [
     {"name": "y", "op": "mul", "inputs": ["x", "x"]},
@@ -36,7 +38,18 @@ constexpr std::string_view right = R"({
     {"do": "grad", "roots": [{"value": "f", "seed": 3}], "inputs": ["x"], "results": ["g"],
      "capture_hooks": [{"input": 0, "hook": "c"}]},
     {"do": "change", "value": "y", "add": 1},
-    {"do": "read", "grads": ["x"], "expect": {"values": [36]}}
+    {"do": "read", "grads": ["x"], "expect": {"values": [36]}},
+    {"do": "grad", "roots": [{"value": "z", "seed": 3}], "inputs": ["x"], "announced": ["a"],
+     "future": "later"},
+    {"do": "deliver", "announcement": "a", "gradient": {"from": "x"}},
+    {"do": "wait", "future": "later"},
+    {"do": "keep", "grad_of": "x", "as": "d"},
+    {"do": "observe", "what": "live_objects", "expect": {"number": 1}},
+    {"do": "redirect", "node": "f", "to": "x"},
+    {"do": "with", "user_state": 3, "user_state_destroyed": "done", "steps": []},
+    {"do": "stop", "limit": 0.5},
+    {"do": "backward", "roots": [{"value": "f", "seed": 3}],
+     "expect": {"error": "gradient_shape", "names": ["f", 0, [2, 3]], "follows": {"DEV-2": "lazy"}}}
   ]
 })";
 
@@ -235,6 +248,49 @@ TEST(ReadScenario, NamesThatStandTwice) {
             "nodes[2].outputs[1]: the name 'f' is taken by another value: nodes[2].outputs[0]");
   EXPECT_EQ(replaced("/hooks/2/name", "\"h\""),
             "hooks[2].name: the name 'h' is taken by another hook: hooks[0].name");
+}
+
+TEST(ReadScenario, WhatComesFromOutside) {
+  EXPECT_EQ(replaced("/announcements/0/to", "\"yy\""),
+            "announcements[0].to: there is no value 'yy'; did you mean 'y'?");
+  EXPECT_EQ(without("/futures"), "program[5].future: there is no future 'later'");
+  EXPECT_EQ(replaced("/futures/1", R"({"name": "never"})"),
+            "futures[1]: expected exactly one pass with this future");
+  EXPECT_EQ(replaced("/announcements/1", R"({"name": "b", "to": "y"})"),
+            "announcements[1]: expected exactly one pass that is told of it");
+  EXPECT_EQ(replaced("/program/5/results", R"(["r"])"),
+            "program[5].results: the gradients of an asynchronous pass come by its future; a wait "
+            "step reports them");
+  EXPECT_EQ(replaced("/program/6/error", "\"lost\""),
+            "program[6]: expected one of 'gradient' and 'error'");
+  EXPECT_EQ(without("/program/6/gradient"), "program[6]: expected one of 'gradient' and 'error'");
+  EXPECT_EQ(replaced("/program/7", R"({"do": "read", "values": ["x"]})"),
+            "futures[0]: no step waits for this future");
+  EXPECT_EQ(replaced("/program/7/expect", R"({"values": [1, 2]})"),
+            "program[7].expect.values: the step gives 1 value, found 2");
+}
+
+TEST(ReadScenario, WhatTheAuthorStates) {
+  EXPECT_EQ(replaced("/program/8/slot", "0"),
+            "program[8].slot: expected one of 'slot' and 'grad_of'");
+  EXPECT_EQ(replaced("/program/9/expect/number", R"({"least": 2, "most": 1})"),
+            "program[9].expect.number: no number is at least 'least' and at most 'most'");
+  EXPECT_EQ(replaced("/program/7/expect", R"({"number": 1})"),
+            "program[7].expect.number: a wait step observes no number");
+  EXPECT_EQ(replaced("/program/10/edge", "1"), "program[10].edge: there is no edge 1");
+  EXPECT_EQ(without("/program/11/user_state"),
+            "program[11].user_state_destroyed: expected 'user_state' beside it");
+  EXPECT_EQ(replaced("/program/12/limit", "-1"),
+            "program[12].limit: expected a number of seconds");
+  EXPECT_EQ(replaced("/program/13/expect/or_error", "\"stopped\""),
+            "program[13].expect.or_error: expected beside 'values', or alone: the error or no error");
+  EXPECT_EQ(replaced("/program/4/expect/names", "[0]"),
+            "program[4].expect.names: only an error names something; expected 'error' beside it");
+  EXPECT_EQ(replaced("/program/13/expect/names/0", "\"\""),
+            "program[13].expect.names[0]: expected a word");
+  EXPECT_EQ(replaced("/nodes/2/saves/0", "\"y\""),
+            "nodes[2].saves[0]: a node saves its own inputs or outputs, or a leaf; 'y' is none of "
+            "these");
 }
 
 }  // namespace

@@ -70,12 +70,31 @@ class ScenarioWriter {
     json["hook"] = name_in(scenario_.hooks, step.hook);
   }
   void add(const ObserveStep& step, Json& json, StepId id) const;
-  void add(const EngineStep&, Json&, StepId) const {}
+  void add(const EngineStep& step, Json& json, StepId) const {
+    if (step.limit) json["limit"] = write_number(*step.limit);
+  }
   void add(const ForkStep& step, Json& json, StepId) const {
     json["steps"] = write_steps(step.steps);
   }
   void add(const StreamStep& step, Json& json, StepId id) const;
+  void add(const DeliverStep& step, Json& json, StepId id) const;
+  void add(const WaitStep& step, Json& json, StepId) const {
+    json["future"] = name_in(scenario_.futures, step.future);
+  }
+  void add(const WhenDoneStep& step, Json& json, StepId) const {
+    json["future"] = name_in(scenario_.futures, step.future);
+    json["callback"] = name_in(scenario_.callbacks, step.callback);
+  }
+  void add(const RedirectStep& step, Json& json, StepId) const {
+    json["node"] = node_name(scenario_, step.node);
+    if (step.edge != 0) json["edge"] = step.edge;
+    if (step.to != no_id) json["to"] = value_name(step.to);
+  }
+  void add(const CloseHooksStep& step, Json& json, StepId) const {
+    json["hook"] = name_in(scenario_.hooks, step.hook);
+  }
 
+  Json write_seed(const Seed& seed) const;
   Json write_root(const Root& root) const;
 
   template <typename Items>
@@ -153,6 +172,10 @@ void ScenarioWriter::write_resources(Json& json) const {
     json["configuration"]["nesting_limit"] = *configuration.nesting_limit;
   }
   if (configuration.strict_validation) json["configuration"]["strict_validation"] = true;
+  for (const Refusal& refusal : configuration.refusals) {
+    json["configuration"]["refusals"].push_back(
+        {{"device", to_text(refusal.device)}, {"times", refusal.times}});
+  }
   if (scenario_.trace != Trace::all) json["trace"] = text(word_of(trace_words, scenario_.trace));
   for (const Stream& stream : scenario_.streams) {
     json["streams"].push_back({{"name", stream.name}, {"device", to_text(stream.device)}});
@@ -161,6 +184,13 @@ void ScenarioWriter::write_resources(Json& json) const {
     json["barriers"].push_back({{"name", barrier.name}, {"parties", barrier.parties}});
   }
   for (const Lock& lock : scenario_.locks) json["locks"].push_back(Json{{"name", lock.name}});
+  for (const Announcement& announcement : scenario_.announcements) {
+    json["announcements"].push_back(
+        {{"name", announcement.name}, {"to", value_name(announcement.to)}});
+  }
+  for (const Future& future : scenario_.futures) {
+    json["futures"].push_back(Json{{"name", future.name}});
+  }
 }
 
 Json ScenarioWriter::write_leaf(const Leaf& leaf) const {
@@ -204,6 +234,7 @@ void ScenarioWriter::write_custom(const CustomNode& custom, Json& json) const {
   if (!custom.saves.empty()) json["saves"] = names(custom.saves);
   if (custom.materialise) json["materialise"] = true;
   if (!custom.differentiable) json["differentiable"] = false;
+  if (custom.destroyed != no_id) json["destroyed"] = name_in(scenario_.callbacks, custom.destroyed);
   Json backward = script_object(custom.backward);
   if (!backward.empty()) json["backward"] = std::move(backward);
 }
@@ -218,6 +249,7 @@ Json ScenarioWriter::write_hook(const Hook& hook) const {
     json["on"] = value_name(hook.values[0]);
   }
   if (!hook.at_creation) json["added"] = "by_step";
+  if (hook.destroyed != no_id) json["destroyed"] = name_in(scenario_.callbacks, hook.destroyed);
   if (hook.kind != HookKind::saved) {
     write_script(hook.script, json);
     return json;
@@ -301,9 +333,33 @@ Json write_optional(const std::optional<TensorValue>& tensor) {
   return tensor ? write_tensor(*tensor) : Json(nullptr);
 }
 
+Json write_mention(const Mention& mention) {
+  struct Write {
+    Json operator()(const std::string& word) const { return word; }
+    Json operator()(std::int64_t number) const { return number; }
+    Json operator()(const Shape& shape) const {
+      return std::vector<std::int64_t>(shape.begin(), shape.end());
+    }
+  };
+  return std::visit(Write{}, mention);
+}
+
 Json ScenarioWriter::write_expectation(const StepExpectation& expectation) {
   Json json = Json::object();
   if (expectation.error) json["error"] = text(to_text(*expectation.error));
+  for (const Mention& mention : expectation.names) json["names"].push_back(write_mention(mention));
+  if (expectation.or_error) json["or_error"] = text(to_text(*expectation.or_error));
+  if (expectation.number) {
+    const NumberRange& range = *expectation.number;
+    if (range.least == range.most) {
+      json["number"] = range.least;
+    } else {
+      json["number"] = {{"least", range.least}, {"most", range.most}};
+    }
+  }
+  for (const Choice& choice : expectation.follows) {
+    json["follows"][choice.clause] = choice.alternative;
+  }
   if (expectation.values) {
     json["values"] = Json::array();
     for (const auto& value : *expectation.values) json["values"].push_back(write_optional(value));
@@ -318,14 +374,24 @@ void ScenarioWriter::add(const ForwardStep& step, Json& json, StepId id) const {
   for (const NodeId node : step.nodes) json["nodes"].push_back(node_name(scenario_, node));
 }
 
+Json ScenarioWriter::write_seed(const Seed& seed) const {
+  if (seed.value == no_id) return write_optional(seed.constant);
+  return Json{{"from", value_name(seed.value)}};
+}
+
 Json ScenarioWriter::write_root(const Root& root) const {
   Json json{{"value", value_name(root.value)}};
-  if (root.seed.value != no_id) {
-    json["seed"]["from"] = value_name(root.seed.value);
-  } else {
-    json["seed"] = write_optional(root.seed.constant);
-  }
+  json["seed"] = write_seed(root.seed);
   return json;
+}
+
+void ScenarioWriter::add(const DeliverStep& step, Json& json, StepId) const {
+  json["announcement"] = name_in(scenario_.announcements, step.announcement);
+  if (step.error.empty()) {
+    json["gradient"] = write_seed(step.gradient);
+  } else {
+    json["error"] = step.error;
+  }
 }
 
 void ScenarioWriter::add(const PassStep& step, Json& json, StepId) const {
@@ -341,6 +407,10 @@ void ScenarioWriter::add(const PassStep& step, Json& json, StepId) const {
     json["capture_hooks"].push_back(
         {{"input", hook.input}, {"hook", name_in(scenario_.hooks, hook.hook)}});
   }
+  for (const AnnouncementId announced : step.announced) {
+    json["announced"].push_back(name_in(scenario_.announcements, announced));
+  }
+  if (step.future != no_id) json["future"] = name_in(scenario_.futures, step.future);
 }
 
 void ScenarioWriter::add(const SetGradStep& step, Json& json, StepId) const {
@@ -361,6 +431,7 @@ void ScenarioWriter::add(const ChangeStep& step, Json& json, StepId) const {
 
 void ScenarioWriter::add(const KeepStep& step, Json& json, StepId) const {
   if (step.slot != 0) json["slot"] = step.slot;
+  if (step.grad_of != no_id) json["grad_of"] = value_name(step.grad_of);
   json["as"] = value_name(step.as);
   if (step.through != Through::handle) json["through"] = text(to_text(step.through));
 }
@@ -375,6 +446,9 @@ void ScenarioWriter::add(const WithStep& step, Json& json, StepId) const {
   if (step.anomaly) json["anomaly"] = *step.anomaly;
   if (step.check_nan) json["check_nan"] = *step.check_nan;
   if (step.user_state) json["user_state"] = *step.user_state;
+  if (step.user_state_destroyed != no_id) {
+    json["user_state_destroyed"] = name_in(scenario_.callbacks, step.user_state_destroyed);
+  }
   if (step.stream != no_id) json["stream"] = name_in(scenario_.streams, step.stream);
   if (step.device) json["device"] = to_text(*step.device);
   if (step.saved_hooks != no_id) json["saved_hooks"] = name_in(scenario_.hooks, step.saved_hooks);
@@ -396,6 +470,7 @@ void ScenarioWriter::add(const RepeatStep& step, Json& json, StepId) const {
 void ScenarioWriter::add(const ThrowStep& step, Json& json, StepId) const {
   json["token"] = step.token;
   if (step.foreign) json["foreign"] = true;
+  if (step.on_call != 0) json["on_call"] = step.on_call;
 }
 
 void ScenarioWriter::add(const ObserveStep& step, Json& json, StepId) const {

@@ -48,6 +48,8 @@ enum class EventKind : std::uint8_t {
   pass_begin,            // subject: StepId of the backward or grad step
   pass_end,              // subject: StepId; also when the pass ended with an error
   observe,               // subject: StepId of the observe step; number: what was seen
+  destroyed,  // subject: CallbackId; number: 0 on a thread of the program, 1 on one of the engine,
+              // 2 on one of the program whose steps are over
 };
 
 // Something that happened. The position in Outcome::events is the logical clock: an event that

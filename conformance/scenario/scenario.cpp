@@ -111,6 +111,11 @@ struct Verb {
   std::string_view operator()(const StreamStep& step) const {
     return step.what == StreamStep::What::wait ? "wait_stream" : "synchronise";
   }
+  std::string_view operator()(const DeliverStep&) const { return "deliver"; }
+  std::string_view operator()(const WaitStep&) const { return "wait"; }
+  std::string_view operator()(const WhenDoneStep&) const { return "when_done"; }
+  std::string_view operator()(const RedirectStep&) const { return "redirect"; }
+  std::string_view operator()(const CloseHooksStep&) const { return "close_hooks"; }
 };
 
 }  // namespace

@@ -29,6 +29,8 @@ using CallbackId = std::int32_t;  // index into Scenario::callbacks
 using StreamId = std::int32_t;    // index into Scenario::streams
 using BarrierId = std::int32_t;   // index into Scenario::barriers
 using LockId = std::int32_t;      // index into Scenario::locks
+using AnnouncementId = std::int32_t;  // index into Scenario::announcements
+using FutureId = std::int32_t;        // index into Scenario::futures
 using StepId = std::int32_t;  // preorder number over all steps of the scenario; see number_steps
 inline constexpr std::int32_t no_id = -1;
 
@@ -127,6 +129,26 @@ struct PassStep {
   bool materialise = false;      // grad: zeros for unused inputs
   std::vector<ValueId> results;  // grad: names for the returned gradients; empty or one each
   std::vector<CaptureHook> capture_hooks;  // grad
+  std::vector<AnnouncementId> announced;   // gradients that will be delivered to it (ASYNC-1)
+  FutureId future = no_id;  // set: the call returns at once; the future gets the result (ASYNC-2)
+};
+
+// Delivers an announced gradient, or an error in its place, from whatever thread runs the step.
+struct DeliverStep {
+  AnnouncementId announcement = no_id;
+  Seed gradient;
+  std::string error;  // not empty: the token of an exception
+};
+
+// Waits for an asynchronous pass: the step's result is the pass's.
+struct WaitStep {
+  FutureId future = no_id;
+};
+
+// Has the callback called when the asynchronous pass is over; at once if it is.
+struct WhenDoneStep {
+  FutureId future = no_id;
+  CallbackId callback = no_id;
 };
 
 struct SetGradStep {
@@ -153,9 +175,11 @@ struct ChangeStep {
   double number = 0;
 };
 
-// Keeps a tensor that the running node or hook was given, under the name of a new value.
+// Keeps a tensor under the name of a new value: one that the running node or hook was given, or the
+// `.grad` of `grad_of`.
 struct KeepStep {
   std::int32_t slot = 0;
+  ValueId grad_of = no_id;
   Through through = Through::handle;
   ValueId as = no_id;
 };
@@ -176,6 +200,7 @@ struct WithStep {
   std::optional<bool> anomaly;
   std::optional<bool> check_nan;           // with anomaly; unset means on
   std::optional<std::int64_t> user_state;  // a thread-local slot that the engine must carry (TLS)
+  CallbackId user_state_destroyed = no_id;  // as CustomNode::destroyed, of what the slot holds
   StreamId stream = no_id;
   std::optional<Device> device;
   HookId saved_hooks = no_id;  // a hook of kind saved
@@ -214,6 +239,7 @@ struct LockStep {
 struct ThrowStep {
   std::string token;
   bool foreign = false;
+  std::int32_t on_call = 0;  // 0: always; k: only when the step runs for the k-th time (ERR-8)
 };
 
 struct QueueCallbackStep {
@@ -237,6 +263,11 @@ struct ObserveStep {
     needed,            // bit i: gradient i of the running node is needed in this pass (PRUNE-8)
     will_run,          // 0 or 1: whether `node` runs in the current pass; -1: outside a pass
     anomaly,           // 0 or 1
+    // What no clause fixes beforehand: the author of the scenario states these.
+    engine_threads,  // how many threads the engine keeps for itself
+    live_objects,    // scripted nodes, hooks and callbacks that are alive
+    stream_events,   // events recorded on streams since the scenario began
+    stream_waits,    // waits of streams for such events since the scenario began
   };
   What what = What::recording;
   NodeId node = no_id;
@@ -245,6 +276,20 @@ struct ObserveStep {
 struct EngineStep {
   enum class What : std::uint8_t { start, stop };
   What what = What::stop;
+  std::optional<double> limit;  // stop: waits for the engine's threads for so many seconds in all
+};
+
+// Makes an edge of a node lead elsewhere, against all rules: while a pass runs, its counts are then
+// wrong (ERR-7).
+struct RedirectStep {
+  NodeId node = no_id;
+  std::int32_t edge = 0;
+  ValueId to = no_id;  // no_id: nowhere
+};
+
+// Leaves the running `with` step's saved-tensor hooks before the step ends (HOOK-9).
+struct CloseHooksStep {
+  HookId hook = no_id;
 };
 
 // Runs `steps` in a forked child; the child's step results are part of the outcome.
@@ -263,13 +308,37 @@ struct StreamStep {
 using Action = std::variant<ForwardStep, PassStep, SetGradStep, ReadStep, ChangeStep, KeepStep,
                             DropStep, RequiresGradStep, WithStep, TryStep, ParallelStep, RepeatStep,
                             BarrierStep, LockStep, ThrowStep, QueueCallbackStep, HookStep,
-                            ObserveStep, EngineStep, ForkStep, StreamStep>;
+                            ObserveStep, EngineStep, ForkStep, StreamStep, DeliverStep, WaitStep,
+                            WhenDoneStep, RedirectStep, CloseHooksStep>;
+
+// What the text of an error must speak of: a word, a number, or the sizes of a shape.
+using Mention = std::variant<std::string, std::int64_t, Shape>;
+
+// Both ends included.
+struct NumberRange {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+  bool contains(std::int64_t number) const { return least <= number && number <= most; }
+};
+
+// An alternative of a clause, as dialects choose them.
+struct Choice {
+  std::string clause;
+  std::string alternative;
+};
 
 // What the author of a scenario says about a step's outcome. The oracle derives expectations by
 // itself; the lint demands that both agree. With `bound` set (goldens) `values` are the truth, and
 // the oracle's are not used.
 struct StepExpectation {
   std::optional<ErrorCategory> error;
+  std::vector<Mention> names;  // with `error`: what its text must name
+  // This error is as good as what is expected otherwise; what the step would have changed is free.
+  std::optional<ErrorCategory> or_error;
+  std::optional<NumberRange> number;  // observe
+  // Stands only for engines that follow all of these; for others the step's outcome is not
+  // compared with it.
+  std::vector<Choice> follows;
   // One for each tensor in the step's result, in order; an unset one is undefined.
   std::optional<std::vector<std::optional<TensorValue>>> values;
   // Largest allowed distance in units in the last place of the value's type; unset: exact.
@@ -297,7 +366,10 @@ struct CustomNode {
   // One for each output, over the inputs as slots. Empty: each output is the sum of the inputs.
   std::vector<Expression> forward;
   Script backward;
-  std::vector<ValueId> saves;  // inputs or outputs that the node saves for its backward
+  // Inputs, outputs or leaves that the node saves for its backward; a leaf may be no input (B080).
+  std::vector<ValueId> saves;
+  // Its steps run when the engine lets go of the node (LIFE-2).
+  CallbackId destroyed = no_id;
   bool materialise = false;    // undefined gradients become zeros of the recorded shape (VAL-6)
   bool differentiable = true;  // false: a second derivative through it is an error (GRAPH2-3)
 };
@@ -330,7 +402,8 @@ struct Hook {
   // True: added as soon as what it is on exists, hooks on one thing in order of declaration.
   // False: only by a HookStep.
   bool at_creation = true;
-  Script script;         // saved: the pack
+  CallbackId destroyed = no_id;  // its steps run when the engine lets go of the hook (LIFE-2)
+  Script script;                 // saved: the pack
   Script unpack_script;  // saved only
 };
 
@@ -350,12 +423,29 @@ struct Barrier {
 struct Lock {
   std::string name;
 };
+// A gradient that a pass is told of beforehand, for the slot where gradients of `to` arrive. Good
+// for one pass.
+struct Announcement {
+  std::string name;
+  ValueId to = no_id;
+};
+// The end of one asynchronous pass.
+struct Future {
+  std::string name;
+};
+
+// A device whose first so many uses by new threads fail (DEV-5).
+struct Refusal {
+  Device device;
+  std::int32_t times = 1;
+};
 
 // Engine settings for the whole scenario; unset means the engine's default.
 struct Configuration {
   std::optional<std::int32_t>
       nesting_limit;               // nested passes on one thread before the pool (REENT-3)
   bool strict_validation = false;  // VAL-2
+  std::vector<Refusal> refusals;
 };
 
 // Which nodes report enter and exit events. Tracing built-in nodes uses the engine's node hooks,
@@ -375,6 +465,8 @@ struct Scenario {
   std::vector<Stream> streams;
   std::vector<Barrier> barriers;
   std::vector<Lock> locks;
+  std::vector<Announcement> announcements;
+  std::vector<Future> futures;
   std::vector<Value> values;
   std::vector<Leaf> leaves;
   std::vector<Node> nodes;

@@ -95,6 +95,7 @@ CustomNode scripted(ScenarioBuilder& b, ValueId x, LockId lock, CallbackId callb
   CustomNode custom;
   custom.forward = {product(0, x, 2), scaled(3)};
   custom.saves = {x};
+  custom.destroyed = callback;
   custom.materialise = true;
   custom.differentiable = false;
   custom.backward.steps = nested_pass(b, x, lock, callback);
@@ -133,16 +134,51 @@ void add_threads(ScenarioBuilder& b, ValueId y, BarrierId barrier) {
               }});
 }
 
-void add_settings(ScenarioBuilder& b, ValueId y, StreamId stream, HookId saved) {
+void add_settings(ScenarioBuilder& b, ValueId y, StreamId stream, HookId saved, CallbackId gone) {
   WithStep settings;
   settings.recording = false;
   settings.anomaly = true;
   settings.check_nan = false;
   settings.user_state = 7;
+  settings.user_state_destroyed = gone;
   settings.stream = stream;
   settings.device = sim0;
   settings.saved_hooks = saved;
-  b.with(settings, [&] { b.read({y}); });
+  b.with(settings, [&] {
+    b.read({y});
+    b.close_hooks(saved);
+  });
+}
+
+// What drives a pass from outside, and what goes wrong on purpose.
+void add_outside(ScenarioBuilder& b, ValueId x, ValueId y, CallbackId callback) {
+  const FutureId future = b.future();
+  const AnnouncementId first = b.announcement(y);
+  const AnnouncementId second = b.announcement(y, "second");
+  b.grad({{y, 3}}, {x}, {.announced = {first, second}, .future = future});
+  b.deliver(first, existing(x));
+  b.deliver_error(second, "lost");
+  b.when_done(future, callback);
+  b.wait(future);
+  b.keep_grad(x, Through::detached);
+  b.redirect(b.node_of(y), 0, x);
+  b.redirect(b.node_of(y), 0);
+  b.attempt([&] { b.throw_on_call(2, "second time"); });
+  b.backward({{y, 3}});
+  b.expect_error(ErrorCategory::gradient_shape, {"y", std::int64_t{0}, Shape{2, 3}});
+  StepExpectation maybe;
+  maybe.or_error = ErrorCategory::stopped;
+  maybe.follows = {{"DEV-2", "lazy"}};
+  b.backward({{y, 3}});
+  b.expect(maybe);
+  StepExpectation one;
+  one.number = NumberRange{1, 1};
+  b.observe(ObserveStep::What::live_objects);
+  b.expect(one);
+  StepExpectation some;
+  some.number = NumberRange{0, 2};
+  b.observe(ObserveStep::What::engine_threads);
+  b.expect(some);
 }
 
 void add_program(ScenarioBuilder& b, const Leaves& leaves, ValueId y, const Hooks& hooks) {
@@ -171,7 +207,7 @@ Scenario everything() {
   ScenarioBuilder b("all/things");
   b.title("Everything that the language has").clause("ROOT-2").clause("VAL-1").report("B026");
   b.needs("operation.log").trace(Trace::scripted);
-  b.configuration() = {60, true};
+  b.configuration() = {60, true, {{sim0, 2}}};
   const StreamId stream = b.stream(sim0);
   const StreamId other_stream = b.stream(sim0);
   const BarrierId barrier = b.barrier_for(2);
@@ -182,13 +218,16 @@ Scenario everything() {
   const ValueId y =
       b.custom_with_outputs(2, {leaves.x}, scripted(b, leaves.x, lock, callback), "y")[0];
   const Hooks hooks = add_hooks(b, leaves.x, y);
+  b.when_destroyed(hooks.by_step, callback);
   b.start();
   add_program(b, leaves, y, hooks);
   add_threads(b, y, barrier);
-  add_settings(b, y, stream, hooks.saved);
+  add_settings(b, y, stream, hooks.saved, callback);
+  add_outside(b, leaves.x, y, callback);
   b.wait_stream(stream, other_stream);
   b.synchronise(stream);
   b.fork([&] { b.observe(ObserveStep::What::will_run, b.accumulator(leaves.x)); });
+  b.stop_within(0.5);
   b.stop();
   return b.build();
 }

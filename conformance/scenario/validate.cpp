@@ -102,6 +102,14 @@ class Validator {
   void check(const EngineStep& step, const Path& path, const Scope& scope);
   void check(const ForkStep& step, const Path& path, const Scope& scope);
   void check(const StreamStep& step, const Path& path, const Scope& scope);
+  void check(const DeliverStep& step, const Path& path, const Scope& scope);
+  void check(const WaitStep& step, const Path& path, const Scope& scope);
+  void check(const WhenDoneStep& step, const Path& path, const Scope& scope);
+  void check(const RedirectStep& step, const Path& path, const Scope& scope);
+  void check(const CloseHooksStep& step, const Path& path, const Scope& scope);
+  void check_asynchronous();
+  void check_mentions(const StepExpectation& expect, const Path& path);
+  std::size_t result_size(const Step& step) const;
 
   template <typename Items>
   static void need_id(const Items& items, std::int32_t id, const Path& path) {
@@ -171,6 +179,14 @@ void Validator::check_resources() {
   const auto& limit = s_.configuration.nesting_limit;
   if (limit && *limit < 1) {
     fail(document_ / "configuration" / "nesting_limit", "expected at least 1");
+  }
+  for (const Refusal& refusal : s_.configuration.refusals) {
+    if (refusal.device.type != DeviceType::cpu && refusal.times >= 1) continue;
+    fail(document_ / "configuration" / "refusals",
+         "expected a device other than the cpu, and at least one time");
+  }
+  for (std::size_t i = 0; i < s_.announcements.size(); ++i) {
+    need_value(s_.announcements[i].to, (document_ / "announcements")[i] / "to");
   }
   for (std::size_t i = 0; i < s_.streams.size(); ++i) {
     if (s_.streams[i].device.type != DeviceType::cpu) continue;
@@ -335,10 +351,11 @@ void Validator::check_custom(const Node& node, const Path& path) {
     const auto holds_it = [&](const std::vector<ValueId>& values) {
       return std::find(values.begin(), values.end(), custom.saves[i]) != values.end();
     };
-    if (holds_it(node.inputs) || holds_it(node.outputs)) continue;
-    fail((path / "saves")[i], "a node saves its own inputs or outputs; '" +
-                                  value(custom.saves[i]).name + "' is neither");
+    if (holds_it(node.inputs) || holds_it(node.outputs) || is_leaf(custom.saves[i])) continue;
+    fail((path / "saves")[i], "a node saves its own inputs or outputs, or a leaf; '" +
+                                  value(custom.saves[i]).name + "' is none of these");
   }
+  if (custom.destroyed != no_id) need_id(s_.callbacks, custom.destroyed, path / "destroyed");
   check_expressions(custom.forward, path / "forward", static_cast<std::int64_t>(node.inputs.size()),
                     &node.inputs, false);
   const Path backward(path, "backward");
@@ -479,6 +496,12 @@ void Validator::check_hooks() {
     const Path path = hooks[i];
     check_hook_target(hook, path);
     check_hook_returns(hook, path);
+    if (hook.destroyed != no_id) {
+      need_id(s_.callbacks, hook.destroyed, path / "destroyed");
+      if (hook.kind == HookKind::retain_grad) {
+        fail(path / "destroyed", "a retain_grad hook has no script");
+      }
+    }
     const bool on_node = hook.node != no_id;
     const Scope scope{Scope::Owner::hook, slots_of(hook), on_node};
     const Path pack(path, "pack");
@@ -545,6 +568,8 @@ void Validator::check_names() {
   check_names_in(s_.streams, "stream", "streams");
   check_names_in(s_.barriers, "barrier", "barriers");
   check_names_in(s_.locks, "lock", "locks");
+  check_names_in(s_.announcements, "announcement", "announcements");
+  check_names_in(s_.futures, "future", "futures");
   check_names_in(s_.nodes, "node", "nodes");
   check_names_in(s_.hooks, "hook", "hooks");
   check_names_in(s_.callbacks, "callback", "callbacks");
@@ -624,19 +649,53 @@ void Validator::check_steps(const Steps& steps, const Path& path, const Scope& s
 }
 
 // How many tensors a step's result holds.
-std::size_t result_size(const Step& step) {
+std::size_t Validator::result_size(const Step& step) const {
   if (const auto* read = std::get_if<ReadStep>(&step.action)) {
     return read->values.size() + read->grads.size();
   }
-  const auto* pass = std::get_if<PassStep>(&step.action);
-  const bool returns = pass != nullptr && pass->kind == PassStep::Kind::grad;
-  return returns ? pass->inputs->size() : 0;
+  std::size_t size = 0;
+  const auto note = [&](const PassStep& pass) {
+    if (pass.kind == PassStep::Kind::grad && pass.inputs) size = pass.inputs->size();
+  };
+  if (const auto* pass = std::get_if<PassStep>(&step.action)) {
+    if (pass->future == no_id) note(*pass);
+  }
+  const auto* wait = std::get_if<WaitStep>(&step.action);
+  if (wait == nullptr) return size;
+  for_each_step(s_, [&](const Step& other) {
+    const auto* pass = std::get_if<PassStep>(&other.action);
+    if (pass != nullptr && pass->future == wait->future) note(*pass);
+  });
+  return size;
+}
+
+void Validator::check_mentions(const StepExpectation& expect, const Path& path) {
+  if (!expect.names.empty() && !expect.error) {
+    fail(path / "names", "only an error names something; expected 'error' beside it");
+  }
+  const Path names(path, "names");
+  for (std::size_t i = 0; i < expect.names.size(); ++i) {
+    const auto* word = std::get_if<std::string>(&expect.names[i]);
+    if (word != nullptr && word->empty()) fail(names[i], "expected a word");
+  }
 }
 
 void Validator::check_expectation(const Step& step, const Path& path) {
   const StepExpectation& expect = *step.expect;
-  if (expect.error.has_value() == expect.values.has_value()) {
-    fail(path, "expected one of 'error' and 'values'");
+  const int forms = int{expect.error.has_value()} + int{expect.values.has_value()} +
+                    int{expect.number.has_value()};
+  if (forms > 1 || (forms == 0 && !expect.or_error)) {
+    fail(path, "expected one of 'error', 'values' and 'number'");
+  }
+  check_mentions(expect, path);
+  if (expect.error && expect.or_error) {
+    fail(path / "or_error", "expected beside 'values', or alone: the error or no error");
+  }
+  if (expect.number && !std::holds_alternative<ObserveStep>(step.action)) {
+    fail(path / "number", fmt::format("a {} step observes no number", verb_of(step)));
+  }
+  if (expect.number && expect.number->least > expect.number->most) {
+    fail(path / "number", "no number is at least 'least' and at most 'most'");
   }
   if (expect.bound && (!expect.values || !(*expect.bound >= 0) || std::isinf(*expect.bound))) {
     fail(path / "bound", "expected a number of units in the last place beside 'values'");
@@ -682,6 +741,15 @@ void Validator::check(const PassStep& step, const Path& path, const Scope&) {
     fail(path / "results", fmt::format("expected one name for each of {} inputs, found {}",
                                        step.inputs->size(), step.results.size()));
   }
+  if (step.future != no_id) need_id(s_.futures, step.future, path / "future");
+  if (step.future != no_id && !step.results.empty()) {
+    fail(path / "results", "the gradients of an asynchronous pass come by its future; a wait step "
+                           "reports them");
+  }
+  const Path announced(path, "announced");
+  for (std::size_t i = 0; i < step.announced.size(); ++i) {
+    need_id(s_.announcements, step.announced[i], announced[i]);
+  }
   need_values(step.results, path / "results");
   for (const ValueId result : step.results) {
     if (value(result).origin != Value::Origin::pass_result)
@@ -723,10 +791,12 @@ void Validator::check(const ChangeStep& step, const Path& path, const Scope&) {
 }
 
 void Validator::check(const KeepStep& step, const Path& path, const Scope& scope) {
-  if (scope.owner == Scope::Owner::program || scope.owner == Scope::Owner::callback) {
-    fail(path, "a keep step stands only in the script of a node or a hook, which is given tensors");
-  }
-  if (step.slot < 0 || step.slot >= scope.slots) {
+  if (step.grad_of != no_id) {
+    need_value(step.grad_of, path / "grad_of");
+  } else if (scope.owner == Scope::Owner::program || scope.owner == Scope::Owner::callback) {
+    fail(path, "a keep step stands only in the script of a node or a hook, which is given tensors; "
+               "elsewhere it keeps the gradient of a value ('grad_of')");
+  } else if (step.slot < 0 || step.slot >= scope.slots) {
     fail(path / "slot", scope.slots == 0 ? std::string("there are no slots here")
                                          : fmt::format("there is no slot {}; the last is {}",
                                                        step.slot, scope.slots - 1));
@@ -756,6 +826,10 @@ void Validator::check(const WithStep& step, const Path& path, const Scope& scope
       fail(path / "saved_hooks", fmt::format("expected a hook of kind saved; '{}' is of kind {}",
                                              hook.name, to_text(hook.kind)));
     }
+  }
+  if (step.user_state_destroyed != no_id) {
+    need_id(s_.callbacks, step.user_state_destroyed, path / "user_state_destroyed");
+    if (!step.user_state) fail(path / "user_state_destroyed", "expected 'user_state' beside it");
   }
   if (step.check_nan && !step.anomaly.value_or(false)) {
     fail(path / "check_nan", "expected \"anomaly\": true beside it");
@@ -804,6 +878,64 @@ void Validator::check(const ThrowStep& step, const Path& path, const Scope&) {
   if (step.token.empty()) {
     fail(path / "token", "expected a word by which the error is known again");
   }
+  if (step.on_call < 0) fail(path / "on_call", "expected at least 1");
+}
+
+void Validator::check(const DeliverStep& step, const Path& path, const Scope&) {
+  need_id(s_.announcements, step.announcement, path / "announcement");
+  const Seed& gradient = step.gradient;
+  if (gradient.value != no_id) need_value(gradient.value, path / "gradient" / "from");
+  if (gradient.constant) check_tensor(*gradient.constant, path / "gradient");
+}
+
+void Validator::check(const WaitStep& step, const Path& path, const Scope&) {
+  need_id(s_.futures, step.future, path / "future");
+}
+
+void Validator::check(const WhenDoneStep& step, const Path& path, const Scope&) {
+  need_id(s_.futures, step.future, path / "future");
+  need_id(s_.callbacks, step.callback, path / "callback");
+}
+
+void Validator::check(const RedirectStep& step, const Path& path, const Scope&) {
+  need_node(step.node, path / "node", false);
+  const std::size_t edges = s_.nodes[static_cast<std::size_t>(step.node)].inputs.size();
+  if (step.edge < 0 || static_cast<std::size_t>(step.edge) >= edges) {
+    fail(path / "edge", fmt::format("there is no edge {}", step.edge));
+  }
+  if (step.to != no_id) need_value(step.to, path / "to");
+}
+
+void Validator::check(const CloseHooksStep& step, const Path& path, const Scope&) {
+  need_id(s_.hooks, step.hook, path / "hook");
+  if (s_.hooks[static_cast<std::size_t>(step.hook)].kind == HookKind::saved) return;
+  fail(path / "hook", "expected a hook of kind saved");
+}
+
+// Each future belongs to one pass, and each announcement to one; a pass that nobody waits for may
+// still run when the program is over.
+void Validator::check_asynchronous() {
+  std::vector<int> passes(s_.futures.size(), 0);
+  std::vector<int> waits(s_.futures.size(), 0);
+  std::vector<int> told(s_.announcements.size(), 0);
+  for_each_step(s_, [&](const Step& step) {
+    if (const auto* pass = std::get_if<PassStep>(&step.action)) {
+      if (pass->future != no_id) ++passes[static_cast<std::size_t>(pass->future)];
+      for (const AnnouncementId id : pass->announced) ++told[static_cast<std::size_t>(id)];
+    }
+    if (const auto* wait = std::get_if<WaitStep>(&step.action)) {
+      ++waits[static_cast<std::size_t>(wait->future)];
+    }
+  });
+  const Path futures(document_, "futures");
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    if (passes[i] != 1) fail(futures[i], "expected exactly one pass with this future");
+    if (waits[i] == 0) fail(futures[i], "no step waits for this future");
+  }
+  const Path announcements(document_, "announcements");
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    if (told[i] != 1) fail(announcements[i], "expected exactly one pass that is told of it");
+  }
 }
 
 void Validator::check(const QueueCallbackStep& step, const Path& path, const Scope&) {
@@ -829,7 +961,8 @@ void Validator::check(const ObserveStep& step, const Path& path, const Scope& sc
   }
 }
 
-void Validator::check(const EngineStep&, const Path& path, const Scope& scope) {
+void Validator::check(const EngineStep& step, const Path& path, const Scope& scope) {
+  if (step.limit && !(*step.limit >= 0)) fail(path / "limit", "expected a number of seconds");
   if (scope.owner == Scope::Owner::program) return;
   fail(path, "the engine is started and stopped only by the program");
 }
@@ -869,6 +1002,7 @@ void Validator::run() {
   }
   check_cycles();
   check_every_node_runs();
+  check_asynchronous();
   check_flow(s_);
   check_locks(s_);
 }

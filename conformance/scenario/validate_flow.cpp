@@ -38,7 +38,10 @@ class Flow {
   void follow(const SetGradStep& step, const Path& path, State& state);
   void follow(const ReadStep& step, const Path& path, State& state);
   void follow(const ChangeStep& step, const Path& path, State& state);
-  void follow(const KeepStep& step, const Path&, State& state) { make(step.as, state); }
+  void follow(const KeepStep& step, const Path& path, State& state) {
+    if (step.grad_of != no_id) use(step.grad_of, path / "grad_of", state);
+    make(step.as, state);
+  }
   void follow(const DropStep& step, const Path& path, State& state);
   void follow(const RequiresGradStep& step, const Path& path, State& state);
   void follow(const WithStep& step, const Path& path, State& state);
@@ -54,6 +57,13 @@ class Flow {
   void follow(const EngineStep&, const Path&, State&) {}
   void follow(const ForkStep& step, const Path& path, State& state);
   void follow(const StreamStep&, const Path&, State&) {}
+  void follow(const DeliverStep& step, const Path& path, State& state);
+  void follow(const WaitStep&, const Path&, State& state) { unite(state.made, by_scripts_); }
+  void follow(const WhenDoneStep&, const Path&, State&) {}
+  void follow(const RedirectStep& step, const Path& path, State& state) {
+    if (step.to != no_id) use(step.to, path / "to", state);
+  }
+  void follow(const CloseHooksStep&, const Path&, State&) {}
 
   void use(ValueId value, const Path& path, const State& state);
   void use_all(const std::vector<ValueId>& values, const Path& path, const State& state) {
@@ -133,8 +143,19 @@ void Flow::follow(const PassStep& step, const Path& path, State& state) {
     if (seed != no_id) use(seed, root / "seed" / "from", state);
   }
   if (step.inputs) use_all(*step.inputs, path / "inputs", state);
+  const Path announced(path, "announced");
+  for (std::size_t i = 0; i < step.announced.size(); ++i) {
+    use(s_.announcements[static_cast<std::size_t>(step.announced[i])].to, announced[i], state);
+  }
   for (const ValueId result : step.results) make(result, state);
   unite(state.made, by_scripts_);
+}
+
+void Flow::follow(const DeliverStep& step, const Path& path, State& state) {
+  const Announcement& announcement =
+      s_.announcements[static_cast<std::size_t>(step.announcement)];
+  use(announcement.to, path / "announcement", state);
+  if (step.gradient.value != no_id) use(step.gradient.value, path / "gradient" / "from", state);
 }
 
 void Flow::follow(const SetGradStep& step, const Path& path, State& state) {

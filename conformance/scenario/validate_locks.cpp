@@ -193,6 +193,7 @@ void LockCheck::walk(const Steps& steps, const Path& path) {
     }
     const bool waits = std::holds_alternative<ParallelStep>(action) ||
                        std::holds_alternative<BarrierStep>(action) ||
+                       std::holds_alternative<WaitStep>(action) ||
                        std::holds_alternative<ForkStep>(action);
     if (waits && !held_.empty()) {
       fail(step_path,
@@ -251,6 +252,7 @@ bool BarrierCheck::has_more_threads() const {
   for_each_step(s_, [&](const Step& step) {
     found = found || std::holds_alternative<ParallelStep>(step.action);
   });
+  found = found || !s_.futures.empty();
   for (const Leaf& leaf : s_.leaves) found = found || leaf.initial.device.type != DeviceType::cpu;
   for (const Node& node : s_.nodes) found = found || node.operation == Operation::to_device;
   return found;

@@ -40,15 +40,16 @@ inline constexpr std::array<std::string_view, 4> through_words{"handle", "view",
 inline constexpr std::array<std::string_view, 3> change_words{"add", "multiply", "fill"};
 inline constexpr std::array<std::string_view, 2> trace_words{"all", "scripted"};
 inline constexpr std::array<std::string_view, 2> added_words{"at_creation", "by_step"};
-inline constexpr std::array<std::string_view, 10> observe_words{
-    "recording",        "user_state",  "device", "stream",   "depth",
-    "checkpoint_valid", "inside_pass", "needed", "will_run", "anomaly"};
-inline constexpr std::array<std::string_view, 14> event_words{
+inline constexpr std::array<std::string_view, 14> observe_words{
+    "recording",   "user_state", "device",   "stream",  "depth",          "checkpoint_valid",
+    "inside_pass", "needed",     "will_run", "anomaly", "engine_threads", "live_objects",
+    "stream_events", "stream_waits"};
+inline constexpr std::array<std::string_view, 15> event_words{
     "node_enter",    "node_exit",      "tensor_hook",
     "node_pre_hook", "node_post_hook", "post_accumulate_hook",
     "capture_hook",  "multi_hook",     "pack",
     "unpack",        "callback",       "pass_begin",
-    "pass_end",      "observe"};
+    "pass_end",      "observe",        "destroyed"};
 
 template <std::size_t size, typename Enum>
 constexpr std::string_view word_of(const std::array<std::string_view, size>& words, Enum value) {

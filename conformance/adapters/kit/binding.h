@@ -73,10 +73,12 @@ using CallbackBody = std::function<void()>;
 
 // ---- Requests ----
 
-// One value that a custom node saves: an input or an output of it.
+// One value that a custom node saves: an input or an output of it, or a leaf from elsewhere.
 struct SavedValue {
-  bool is_output = false;
-  std::size_t index = 0;
+  enum class From : std::uint8_t { input, output, elsewhere };
+  From from = From::input;
+  std::size_t index = 0;  // among the inputs, the outputs, or CustomNodeRequest::elsewhere
+  bool is_output() const { return from == From::output; }
 };
 
 template <typename B>
@@ -88,7 +90,21 @@ struct CustomNodeRequest {
   // if recording is on and an input requires a gradient; else as they are, and the body is dropped.
   typename B::List& outputs;
   std::span<const SavedValue> saves;
+  const typename B::List& elsewhere;
   std::shared_ptr<NodeBody<B>> body;
+
+  // What is to be saved; an output once it is attached to the node.
+  const typename B::Tensor& saved(const SavedValue& value) const {
+    const typename B::List* lists[] = {&inputs, &outputs, &elsewhere};
+    return (*lists[static_cast<std::size_t>(value.from)])[value.index];
+  }
+};
+
+// What a change of settings brings with it.
+template <typename B>
+struct SettingBodies {
+  std::shared_ptr<SavedHooksBody<B>> saved_hooks;
+  std::shared_ptr<void> user_state;  // to be kept as long as the engine keeps the user's state
 };
 
 template <typename B>
@@ -104,6 +120,16 @@ struct PassRequest {
   typename B::List seeds;   // one for each root; undefined: nothing flows in
   typename B::List inputs;  // as many as step.inputs names
   std::vector<CaptureHookRequest<B>> capture_hooks;
+  std::vector<std::shared_ptr<void>> announced;  // from Binding::announce
+};
+
+// The end of an asynchronous pass. Thread-safe.
+template <typename B>
+class PassEnd {
+ public:
+  virtual ~PassEnd() = default;
+  virtual typename B::List wait() = 0;           // what Binding::pass would have returned or thrown
+  virtual void then(CallbackBody callback) = 0;  // which may throw
 };
 
 // State of the running thread that a pass must leave as it found it (ERR-4). What an engine does
@@ -133,8 +159,8 @@ concept HasTypes = requires {
   // What a custom node's backward can ask while it runs:
   //   Tensor saved(std::size_t i): the i-th of the request's saves; throws if released or changed
   typename B::RunningNode;
-  typename B::Settings;     // Settings(B&, const WithStep&, shared_ptr<SavedHooksBody<B>>): changes
-                            // the running thread's settings for its lifetime
+  typename B::Settings;     // Settings(B&, const WithStep&, SettingBodies<B>): changes the running
+                            // thread's settings for its lifetime
   typename B::NoRecording;  // NoRecording(): gradient recording is off for its lifetime
 }
 &&std::default_initializable<typename B::Tensor>&& std::copyable<typename B::Tensor>&&
@@ -241,8 +267,27 @@ concept HasCallbacks = requires(B& b, CallbackBody body) {
   b.queue_callback(body);
 };
 template <typename B>
-concept HasEngineControl = requires(B& b, EngineStep::What what) {
-  b.control_engine(what);
+concept HasEngineControl = requires(B& b, const EngineStep& step) {
+  b.control_engine(step);
+};
+// Gradients that come from outside, for the slot of the tensor (ASYNC-1).
+template <typename B>
+concept HasAnnouncements = requires(B& b, const typename B::Tensor& tensor,
+                                    const std::shared_ptr<void>& announced,
+                                    std::exception_ptr error) {
+  { b.announce(tensor) } -> std::same_as<std::shared_ptr<void>>;
+  b.deliver(announced, tensor);
+  b.fail(announced, error);
+};
+template <typename B>
+concept HasAsynchronousPasses = requires(B& b, PassRequest<B> request) {
+  { b.start_pass(std::move(request)) } -> std::same_as<std::shared_ptr<PassEnd<B>>>;
+};
+// Makes an edge of a node lead to where gradients of the tensor go; undefined: nowhere.
+template <typename B>
+concept CanRedirect = requires(B& b, const typename B::NodeHandle& node, std::size_t edge,
+                               const typename B::Tensor& to) {
+  b.redirect(node, edge, to);
 };
 template <typename B>
 concept HasStreamControl = requires(B& b, const StreamStep& step) {

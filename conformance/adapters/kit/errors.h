@@ -17,6 +17,14 @@ struct ForeignError {
   std::string token;
 };
 
+// A step uses a value that is undefined: nothing made it, or the step that makes it failed.
+class UndefinedValue : public std::runtime_error {
+ public:
+  explicit UndefinedValue(const std::string& name)
+      : std::runtime_error("the value '" + name +
+                           "' is undefined: the step that makes it failed, or gave nothing") {}
+};
+
 // An adapter claims what its binding lacks: a fault of the adapter, and the run's.
 class NotOffered : public std::logic_error {
  public:

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "conformance/adapters/kit/binding.h"
+#include "conformance/adapters/kit/errors.h"
 #include "conformance/adapters/kit/handles.h"
 #include "conformance/adapters/kit/sync.h"
 
@@ -134,7 +135,9 @@ class Evaluator {
     for (std::size_t i = 0; i < scope_.saves.size(); ++i) {
       if (scope_.saves[i] == id) return scope_.saved[i];
     }
-    return values_.get(id);
+    const Tensor tensor = values_.get(id);
+    if (!binding_.defined(tensor)) throw UndefinedValue("a factor of an expression");
+    return tensor;
   }
 
   B& binding_;

@@ -30,14 +30,6 @@ class Handles {
   }
   void drop(ValueId id) { set(id, Tensor()); }
 
-  // Lets go of all of them, one after the other.
-  void clear() {
-    std::vector<Tensor> handles;
-    {
-      std::lock_guard lock(mutex_);
-      handles.swap(handles_);
-    }
-  }
 
  private:
   mutable Mutex mutex_;

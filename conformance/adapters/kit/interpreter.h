@@ -55,7 +55,11 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
         named_(nodes_that_are_named(scenario_)),
         nodes_(named_.size()),
         makings_(scenario_.nodes.size()),
-        hooks_(scenario_.hooks.size()) {}
+        throws_(static_cast<std::size_t>(std::max(scenario_.step_count, 0))),
+        hooks_(scenario_.hooks.size()),
+        open_hooks_(scenario_.hooks.size()),
+        announced_(scenario_.announcements.size()),
+        passes_(scenario_.futures.size()) {}
 
  private:
   using Tensor = typename B::Tensor;
@@ -80,8 +84,27 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     LifeToken token;  // goes before the interpreter
   };
 
+  // Runs the steps of a callback when what holds it goes, and counts what holds it.
+  struct Destructor {
+    Destructor(Interpreter& i, CallbackId c) : interpreter(i), callback(c), token(i.scripted_) {}
+    Destructor(const Destructor&) = delete;
+    Destructor& operator=(const Destructor&) = delete;
+    ~Destructor() {
+      if (callback != no_id) interpreter.run_destructor(callback);
+    }
+    Interpreter& interpreter;
+    const CallbackId callback;
+    LifeToken token;
+  };
+
+  struct UserState final : Owned {
+    UserState(Interpreter& i, CallbackId c) : Owned(i), destructor(i, c) {}
+    const Destructor destructor;
+  };
+
   struct ScriptedNode final : NodeBody<B>, Owned {
-    ScriptedNode(Interpreter& i, NodeId n, std::int32_t m) : Owned(i), id(n), making(m) {}
+    ScriptedNode(Interpreter& i, NodeId n, std::int32_t m)
+        : Owned(i), id(n), making(m), destructor(i, i.scenario_.nodes[at(n)].custom->destroyed) {}
     List run(typename B::RunningNode& node, List&& gradients) override {
       LifeToken running(this->interpreter->running_);
       const List own = std::move(gradients);
@@ -90,19 +113,23 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     const NodeId id;
     const std::int32_t making;
     Pools<B> pools;
+    const Destructor destructor;
   };
 
   struct ScriptedHook final : HookBody<B>, Owned {
-    ScriptedHook(Interpreter& i, HookId h) : Owned(i), id(h) {}
+    ScriptedHook(Interpreter& i, HookId h)
+        : Owned(i), id(h), destructor(i, i.scenario_.hooks[at(h)].destroyed) {}
     std::optional<List> run(std::span<const Tensor> slots) override {
       const Hook& hook = this->interpreter->scenario_.hooks[at(id)];
       return this->interpreter->run_hook(id, event_of(hook.kind), hook.script, slots);
     }
     const HookId id;
+    const Destructor destructor;
   };
 
   struct SavedHooks final : SavedHooksBody<B>, Owned {
-    SavedHooks(Interpreter& i, HookId h) : Owned(i), id(h) {}
+    SavedHooks(Interpreter& i, HookId h)
+        : Owned(i), id(h), destructor(i, i.scenario_.hooks[at(h)].destroyed) {}
     Tensor pack(const Tensor& tensor) override { return half(EventKind::pack, tensor); }
     Tensor unpack(const Tensor& packed) override { return half(EventKind::unpack, packed); }
     Tensor half(EventKind kind, const Tensor& tensor) {
@@ -112,6 +139,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
       return result ? (*result)[0] : tensor;
     }
     const HookId id;
+    const Destructor destructor;
   };
 
   struct NodeTrace final : TraceBody, Owned {
@@ -167,10 +195,27 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     return grad;
   }
 
+  // Leaves go last: scripts that run meanwhile, when an object is destroyed, may use them, and make
+  // values of their own.
   void let_go() {
-    values_.clear();
-    hooks_.clear();
-    nodes_.clear();
+    for (auto& pass : passes_) pass.reset();
+    for (auto& announced : announced_) announced.reset();
+    for (auto& handles : hooks_) handles.clear();
+    for (NodeHandle& node : nodes_) node = NodeHandle();
+    for (int round = 0; round < 2; ++round) {
+      for (std::size_t i = 0; i < scenario_.values.size(); ++i) {
+        const bool leaf = scenario_.values[i].origin == Value::Origin::leaf;
+        if (!leaf) values_.drop(static_cast<ValueId>(i));
+      }
+    }
+    for (const Leaf& leaf : scenario_.leaves) values_.drop(leaf.value);
+  }
+
+  // For a step that needs the tensor itself.
+  Tensor use(ValueId id) const {
+    Tensor tensor = values_.get(id);
+    if (!binding_.defined(tensor)) throw UndefinedValue(scenario_.values[at(id)].name);
+    return tensor;
   }
 
   // ---- Making leaves and nodes ----
@@ -180,13 +225,13 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     WithStep stream;
     stream.stream = leaf.stream;
     std::optional<typename B::Settings> settings;
-    if (leaf.stream != no_id) settings.emplace(binding_, stream, nullptr);
+    if (leaf.stream != no_id) settings.emplace(binding_, stream, SettingBodies<B>());
     const Tensor tensor = binding_.make(leaf.initial);
     if (leaf.requires_grad) binding_.set_requires_grad(tensor, true);
     if (leaf.grad) binding_.set_grad(tensor, binding_.make(*leaf.grad));
     values_.set(leaf.value, tensor);
+    if (leaf.requires_grad) watch_accumulator(index, tensor);  // on the leaf's stream
     settings.reset();
-    if (leaf.requires_grad) watch_accumulator(index, tensor);
     const NodeId accumulator = accumulator_of(scenario_, static_cast<std::int32_t>(index));
     add_hooks_at_creation(accumulator, std::span(&leaf.value, 1));
   }
@@ -205,7 +250,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   void make_node(NodeId id) {
     const Node& node = scenario_.nodes[at(id)];
     List inputs;
-    for (const ValueId input : node.inputs) inputs.push_back(values_.get(input));
+    for (const ValueId input : node.inputs) inputs.push_back(use(input));
     const bool in_place = spec_of(node.operation).in_place;
     const NodeHandle before = in_place ? binding_.node_of(inputs[0]) : NodeHandle();
     const std::int32_t making = makings_[at(id)].fetch_add(1);
@@ -237,7 +282,14 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     auto body = std::make_shared<ScriptedNode>(*this, id, making);
     compute_forward(node, inputs, outputs);
     const std::vector<SavedValue> saves = saved_values(node);
-    binding_.make_custom(CustomNodeRequest<B>{node, inputs, outputs, saves, std::move(body)});
+    List elsewhere;
+    for (std::size_t i = 0; i < saves.size(); ++i) {
+      if (saves[i].from == SavedValue::From::elsewhere) {
+        elsewhere.push_back(use(node.custom->saves[i]));
+      }
+    }
+    binding_.make_custom(
+        CustomNodeRequest<B>{node, inputs, outputs, saves, elsewhere, std::move(body)});
   }
 
   void compute_forward(const Node& node, const List& inputs, List& outputs) {
@@ -284,12 +336,12 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     switch (hook.kind) {
       case HookKind::tensor:
         if constexpr (HasTensorHooks<B>) {
-          return binding_.add_tensor_hook(values_.get(hook.values[0]), body());
+          return binding_.add_tensor_hook(use(hook.values[0]), body());
         }
         break;
       case HookKind::retain_grad:
         if constexpr (HasRetainGrad<B>) {
-          binding_.retain_grad(values_.get(hook.values[0]));
+          binding_.retain_grad(use(hook.values[0]));
           return HookHandle();
         }
         break;
@@ -301,7 +353,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
         break;
       case HookKind::post_accumulate:
         if constexpr (HasPostAccumulateHooks<B>) {
-          return binding_.add_post_accumulate_hook(values_.get(hook.values[0]), body());
+          return binding_.add_post_accumulate_hook(use(hook.values[0]), body());
         }
         break;
       case HookKind::multi:
@@ -376,6 +428,17 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     run_steps(scenario_.callbacks[at(id)].steps, context);
   }
 
+  // Nobody hears of an error: it stands in the results of the steps.
+  void run_destructor(CallbackId id) noexcept {
+    LifeToken running(running_);
+    recorder_.event(EventKind::destroyed, id, {}, recorder_.place());
+    Context context{true, {}, nullptr, no_id};
+    try {
+      run_steps(scenario_.callbacks[at(id)].steps, context);
+    } catch (...) {
+    }
+  }
+
   // ---- Steps ----
 
   void run_steps(const Steps& steps, Context& context) {
@@ -402,6 +465,8 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
       return {ErrorCategory::user, e.what(), false, e.what()};
     } catch (const ForeignError& e) {
       return {ErrorCategory::user, e.token, true, e.token};
+    } catch (const UndefinedValue& e) {
+      return {ErrorCategory::invalid_argument, "", false, e.what()};
     } catch (const NotOffered& e) {
       return {ErrorCategory::other, "", false, e.what()};
     } catch (...) {
@@ -414,9 +479,9 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   }
 
   void perform(const PassStep& step, StepId id, Context&, Values& values) {
-    PassRequest<B> request{step, {}, {}, {}, {}};
+    PassRequest<B> request{step, {}, {}, {}, {}, {}};
     for (const Root& root : step.roots) {
-      request.roots.push_back(values_.get(root.value));
+      request.roots.push_back(use(root.value));
       request.seeds.push_back(seed(root.seed));
     }
     if (step.inputs) request.inputs = tensors(*step.inputs);
@@ -424,6 +489,10 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
       request.capture_hooks.push_back({static_cast<std::size_t>(capture.input),
                                        std::make_shared<ScriptedHook>(*this, capture.hook)});
     }
+    for (const AnnouncementId announced : step.announced) {
+      request.announced.push_back(announcement(announced));
+    }
+    if (step.future != no_id) return start(step.future, std::move(request));
     const List results = pass(id, std::move(request));
     values = read_all(results);
     for (std::size_t i = 0; i < step.results.size(); ++i) values_.set(step.results[i], results[i]);
@@ -452,29 +521,101 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     }
   }
 
+  void start(FutureId future, PassRequest<B> request) {
+    if constexpr (HasAsynchronousPasses<B>) {
+      auto started = binding_.start_pass(std::move(request));
+      std::lock_guard lock(hooks_mutex_);
+      passes_[at(future)] = std::move(started);
+    } else {
+      throw NotOffered("asynchronous passes");
+    }
+  }
+
+  std::shared_ptr<PassEnd<B>> started(FutureId future) {
+    std::lock_guard lock(hooks_mutex_);
+    if (!passes_[at(future)]) throw UndefinedValue(scenario_.futures[at(future)].name);
+    return passes_[at(future)];
+  }
+
+  void perform(const WaitStep& step, StepId, Context&, Values& values) {
+    values = read_all(started(step.future)->wait());
+  }
+
+  // The script counts as running from now on, so that the run does not end before it.
+  void perform(const WhenDoneStep& step, StepId, Context&, Values&) {
+    auto body = std::make_shared<ScriptedCallback>(*this, step.callback);
+    auto running = std::make_shared<LifeToken>(running_);
+    started(step.future)->then([body, running]() mutable {
+      const auto until_the_end = std::move(running);
+      body->interpreter->run_callback(body->id);
+    });
+  }
+
+  // Made when it is first needed: by its pass, or by a delivery that comes first.
+  std::shared_ptr<void> announcement(AnnouncementId id) {
+    if constexpr (HasAnnouncements<B>) {
+      const Tensor to = use(scenario_.announcements[at(id)].to);
+      std::lock_guard lock(hooks_mutex_);
+      std::shared_ptr<void>& made = announced_[at(id)];
+      if (!made) made = binding_.announce(to);
+      return made;
+    } else {
+      throw NotOffered("announced gradients");
+    }
+  }
+
+  void perform(const DeliverStep& step, StepId, Context&, Values&) {
+    if constexpr (HasAnnouncements<B>) {
+      const auto to = announcement(step.announcement);
+      if (step.error.empty()) return binding_.deliver(to, seed(step.gradient));
+      binding_.fail(to, std::make_exception_ptr(ScriptedError(step.error)));
+    } else {
+      throw NotOffered("announced gradients");
+    }
+  }
+
+  void perform(const RedirectStep& step, StepId, Context&, Values&) {
+    if constexpr (CanRedirect<B>) {
+      binding_.redirect(node(step.node), at(step.edge),
+                        step.to == no_id ? Tensor() : use(step.to));
+    } else {
+      throw NotOffered("an edge that is made to lead elsewhere");
+    }
+  }
+
+  void perform(const CloseHooksStep& step, StepId, Context&, Values&) {
+    std::optional<typename B::Settings>* open = nullptr;
+    {
+      std::lock_guard lock(hooks_mutex_);
+      open = std::exchange(open_hooks_[at(step.hook)], nullptr);
+    }
+    if (open) open->reset();
+  }
+
   Tensor seed(const Seed& seed) {
     if (seed.constant) return binding_.make(*seed.constant);
     return seed.value == no_id ? Tensor() : values_.get(seed.value);
   }
 
   void perform(const SetGradStep& step, StepId, Context&, Values&) {
-    binding_.set_grad(values_.get(step.leaf), step.grad ? binding_.make(*step.grad) : Tensor());
+    binding_.set_grad(use(step.leaf), step.grad ? binding_.make(*step.grad) : Tensor());
   }
 
   void perform(const ReadStep& step, StepId, Context&, Values& values) {
     for (const ValueId id : step.values) values.push_back(binding_.read(values_.get(id)));
     for (const ValueId id : step.grads) {
-      values.push_back(binding_.read(binding_.grad_of(values_.get(id))));
+      values.push_back(binding_.read(binding_.grad_of(use(id))));
     }
   }
 
   void perform(const ChangeStep& step, StepId, Context&, Values&) {
-    binding_.change(through(values_.get(step.value), step.through), step.how, step.number);
+    binding_.change(through(use(step.value), step.through), step.how, step.number);
   }
 
   void perform(const KeepStep& step, StepId, Context& context, Values&) {
-    const Tensor& slot = context.scope.slot(step.slot);
-    values_.set(step.as, binding_.defined(slot) ? through(slot, step.through) : Tensor());
+    const Tensor kept = step.grad_of == no_id ? context.scope.slot(step.slot)
+                                              : binding_.grad_of(use(step.grad_of));
+    values_.set(step.as, binding_.defined(kept) ? through(kept, step.through) : Tensor());
     add_hooks_at_creation(no_id, std::span(&step.as, 1));
   }
 
@@ -487,7 +628,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   }
 
   void perform(const RequiresGradStep& step, StepId, Context&, Values&) {
-    const Tensor tensor = values_.get(step.value);
+    const Tensor tensor = use(step.value);
     binding_.set_requires_grad(tensor, step.on);
     const Value& value = scenario_.values[at(step.value)];
     if (step.on && value.origin == Value::Origin::leaf) {
@@ -496,9 +637,29 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   }
 
   void perform(const WithStep& step, StepId, Context& context, Values&) {
-    std::shared_ptr<SavedHooksBody<B>> hooks;
-    if (step.saved_hooks != no_id) hooks = std::make_shared<SavedHooks>(*this, step.saved_hooks);
-    typename B::Settings settings(binding_, step, std::move(hooks));
+    SettingBodies<B> bodies;
+    if (step.saved_hooks != no_id) {
+      bodies.saved_hooks = std::make_shared<SavedHooks>(*this, step.saved_hooks);
+    }
+    if (step.user_state_destroyed != no_id) {
+      bodies.user_state = std::make_shared<UserState>(*this, step.user_state_destroyed);
+    }
+    std::optional<typename B::Settings> settings;
+    settings.emplace(binding_, step, std::move(bodies));
+    struct Opened {
+      Opened(Interpreter& i, HookId h, std::optional<typename B::Settings>* s)
+          : interpreter(i), hook(h) {
+        set(s);
+      }
+      ~Opened() { set(nullptr); }
+      void set(std::optional<typename B::Settings>* s) {
+        if (hook == no_id) return;
+        std::lock_guard lock(interpreter.hooks_mutex_);
+        interpreter.open_hooks_[at(hook)] = s;
+      }
+      Interpreter& interpreter;
+      const HookId hook;
+    } opened(*this, step.saved_hooks, &settings);
     run_steps(step.steps, context);
   }
 
@@ -520,6 +681,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
         } catch (...) {
           errors[i] = std::current_exception();
         }
+        recorder_.leave_thread();
       });
     }
     run_threads(functions);
@@ -541,7 +703,9 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     step.acquire ? lock.lock() : lock.unlock();
   }
 
-  void perform(const ThrowStep& step, StepId, Context&, Values&) {
+  void perform(const ThrowStep& step, StepId id, Context&, Values&) {
+    const std::int32_t call = ++throws_[at(id)];
+    if (step.on_call != 0 && step.on_call != call) return;
     if (step.foreign) throw ForeignError{step.token};
     throw ScriptedError(step.token);
   }
@@ -564,6 +728,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   }
 
   std::int64_t observe(const ObserveStep& step, const Context& context) {
+    if (step.what == ObserveStep::What::live_objects) return scripted_.count();
     if (step.what != ObserveStep::What::needed) {
       return binding_.observe(step, step.node == no_id ? NodeHandle() : node(step.node));
     }
@@ -576,7 +741,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
 
   void perform(const EngineStep& step, StepId, Context&, Values&) {
     if constexpr (HasEngineControl<B>) {
-      binding_.control_engine(step.what);
+      binding_.control_engine(step);
     } else {
       throw NotOffered("start and stop");
     }
@@ -616,7 +781,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
 
   List tensors(const std::vector<ValueId>& ids) const {
     List list;
-    for (const ValueId id : ids) list.push_back(values_.get(id));
+    for (const ValueId id : ids) list.push_back(use(id));
     return list;
   }
 
@@ -630,7 +795,8 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
 
   const std::shared_ptr<const Scenario> owned_;
   const Scenario& scenario_;
-  LifeCounter alive_;    // bodies
+  LifeCounter alive_;     // bodies
+  LifeCounter scripted_;  // those of them that a scenario counts as its own
   LifeCounter running_;  // scripts that run at the moment
   B binding_;
   Recorder recorder_;
@@ -639,8 +805,12 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   const std::vector<bool> named_;  // by NodeId
   std::vector<NodeHandle> nodes_;  // those that are named or must be kept
   std::vector<std::atomic<std::int32_t>> makings_;
-  Mutex hooks_mutex_;
+  std::vector<std::atomic<std::int32_t>> throws_;  // by StepId: how often it ran
+  Mutex hooks_mutex_;                              // of all that follows
   std::vector<std::vector<HookHandle>> hooks_;
+  std::vector<std::optional<typename B::Settings>*> open_hooks_;  // by HookId, of saved hooks
+  std::vector<std::shared_ptr<void>> announced_;
+  std::vector<std::shared_ptr<PassEnd<B>>> passes_;  // by FutureId
 };
 
 }  // namespace gradcts::kit

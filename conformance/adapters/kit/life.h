@@ -20,6 +20,8 @@ class LifeCounter {
     none_.notify_all();
   }
 
+  std::int64_t count() const { return count_; }
+
   // Waits until there are none, or the patience is over; returns how many there are. An engine's
   // threads let go a moment after the caller has returned, so that a first look may come too early.
   std::int64_t wait_for_none(std::chrono::milliseconds patience) {

@@ -17,10 +17,12 @@ std::uint64_t next_run() {
 struct ThreadNumber {
   std::uint64_t run = 0;
   std::int16_t number = 0;
+  bool is_program = false;  // main, or adopted
+  bool is_over = false;     // adopted, and left
 };
 thread_local ThreadNumber thread_number;
 
-constexpr std::size_t kinds = static_cast<std::size_t>(EventKind::observe) + 1;
+constexpr std::size_t kinds = static_cast<std::size_t>(EventKind::destroyed) + 1;
 
 // Events whose subject is no node are about hooks, callbacks or steps.
 std::size_t most_subjects(const Scenario& scenario) {
@@ -35,13 +37,13 @@ Recorder::Recorder(const Scenario& scenario)
       step_counts_(static_cast<std::size_t>(std::max(scenario.step_count, 0))),
       event_counts_(kinds * most_subjects(scenario)),
       subjects_(most_subjects(scenario)) {
-  thread_number = {run_, 0};
+  thread_number = {run_, 0, true, false};
   outcome_.steps.reserve(step_counts_.size());
   outcome_.events.reserve(2 * (scenario.nodes.size() + scenario.leaves.size()) + 4);
 }
 
 std::int16_t Recorder::thread() {
-  if (thread_number.run != run_) thread_number = {run_, reserve_thread()};
+  if (thread_number.run != run_) thread_number = {run_, reserve_thread(), false, false};
   return thread_number.number;
 }
 
@@ -51,7 +53,16 @@ std::int16_t Recorder::reserve_thread() {
 }
 
 void Recorder::adopt_thread(std::int16_t number) {
-  thread_number = {run_, number};
+  thread_number = {run_, number, true, false};
+}
+
+void Recorder::leave_thread() {
+  thread_number.is_over = true;
+}
+
+std::int64_t Recorder::place() const {
+  if (thread_number.run != run_ || !thread_number.is_program) return 1;
+  return thread_number.is_over ? 2 : 0;
 }
 
 void Recorder::step(StepId step, std::optional<ErrorReport> error, Values values) {

@@ -28,6 +28,10 @@ class Recorder {
   // `parallel` are numbered in the order in which they are written.
   std::int16_t reserve_thread();
   void adopt_thread(std::int16_t number);
+  // The running thread, which was adopted, has come to the end of its steps.
+  void leave_thread();
+  // Where the running thread belongs, as EventKind::destroyed counts it.
+  std::int64_t place() const;
 
   void step(StepId step, std::optional<ErrorReport> error, Values values);
   void node(EventKind kind, NodeId node, std::int32_t instance, Values values);

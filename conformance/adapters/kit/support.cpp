@@ -16,18 +16,26 @@ std::vector<bool> nodes_that_are_named(const Scenario& scenario) {
   for (const Hook& hook : scenario.hooks) name(hook.node);
   for_each_step(scenario, [&](const Step& step) {
     if (const auto* observe = std::get_if<ObserveStep>(&step.action)) name(observe->node);
+    if (const auto* redirect = std::get_if<RedirectStep>(&step.action)) name(redirect->node);
   });
   return named;
 }
 
 std::vector<SavedValue> saved_values(const Node& node) {
   std::vector<SavedValue> saved;
+  std::size_t elsewhere = 0;
   for (const ValueId id : node.custom->saves) {
     const auto input = std::find(node.inputs.begin(), node.inputs.end(), id);
     const auto output = std::find(node.outputs.begin(), node.outputs.end(), id);
-    const bool is_output = input == node.inputs.end();
-    const auto index = is_output ? output - node.outputs.begin() : input - node.inputs.begin();
-    saved.push_back({is_output, static_cast<std::size_t>(index)});
+    if (input != node.inputs.end()) {
+      const auto index = static_cast<std::size_t>(input - node.inputs.begin());
+      saved.push_back({SavedValue::From::input, index});
+    } else if (output != node.outputs.end()) {
+      const auto index = static_cast<std::size_t>(output - node.outputs.begin());
+      saved.push_back({SavedValue::From::output, index});
+    } else {
+      saved.push_back({SavedValue::From::elsewhere, elsewhere++});
+    }
   }
   return saved;
 }
@@ -90,24 +98,9 @@ EventKind event_of(HookKind kind) {
   return EventKind::tensor_hook;
 }
 
-namespace {
-
-// In C++ a hook on one tensor returns one tensor or nothing: the compiler sees to it.
-bool returns_a_list(const Hook& hook) {
-  const bool on_one = hook.kind == HookKind::tensor || hook.kind == HookKind::capture ||
-                      hook.kind == HookKind::saved;
-  const auto is_list = [](const Script& s) { return s.returns && s.returns->size() != 1; };
-  return on_one && (is_list(hook.script) || is_list(hook.unpack_script));
-}
-
-}  // namespace
-
 std::string missing_features_text(const Scenario& scenario, const Description& description) {
-  std::vector<std::string> missing =
+  const std::vector<std::string> missing =
       missing_features(required_features(scenario), description.features);
-  for (const Hook& hook : scenario.hooks) {
-    if (returns_a_list(hook)) missing.push_back("hook '" + hook.name + "' that returns a list");
-  }
   std::string text;
   for (const std::string& feature : missing) text += (text.empty() ? "" : ", ") + feature;
   return text;

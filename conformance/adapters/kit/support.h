@@ -13,7 +13,8 @@ namespace gradcts::kit {
 // that the program must hold on to it.
 std::vector<bool> nodes_that_are_named(const Scenario& scenario);
 
-// Where a custom node's saved values are: among its inputs or its outputs.
+// Where a custom node's saved values are. Those that are neither inputs nor outputs are numbered in
+// order.
 std::vector<SavedValue> saved_values(const Node& node);
 
 // Values that may have a `.grad`, beside the leaves.

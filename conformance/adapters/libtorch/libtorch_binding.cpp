@@ -73,8 +73,9 @@ class ScriptedNode final : public ag::Node {
 
 // State of the user that libtorch carries along with a pass.
 struct UserState final : c10::DebugInfoBase {
-  explicit UserState(std::int64_t n) : number(n) {}
+  UserState(std::int64_t n, std::shared_ptr<void> o) : number(n), owned(std::move(o)) {}
   const std::int64_t number;
+  const std::shared_ptr<void> owned;
 };
 std::int64_t user_state() {
   const auto* info = c10::ThreadLocalDebugInfo::get(c10::DebugInfoKind::TEST_INFO);
@@ -83,12 +84,12 @@ std::int64_t user_state() {
 
 class ScopedSettings {
  public:
-  ScopedSettings(Binding&, const WithStep& step, std::shared_ptr<kit::SavedHooksBody<Binding>>)
+  ScopedSettings(Binding&, const WithStep& step, kit::SettingBodies<Binding> bodies)
       : anomaly_(ag::AnomalyMode::is_enabled()), check_nan_(ag::AnomalyMode::should_check_nan()) {
     if (step.recording) recording_.emplace(*step.recording);
     if (step.anomaly) ag::AnomalyMode::set_enabled(*step.anomaly, step.check_nan.value_or(true));
     if (step.user_state) {
-      auto state = std::make_shared<UserState>(*step.user_state);
+      auto state = std::make_shared<UserState>(*step.user_state, bodies.user_state);
       user_state_.emplace(c10::DebugInfoKind::TEST_INFO, std::move(state));
     }
   }
@@ -145,6 +146,9 @@ struct Binding {
              "observe.needed",
 
              "observe.anomaly",
+             "observe.live_objects",
+             "destructor.*",
+             "graph.redirect",
              "threads",
              "layout.*",
              "grad.*",
@@ -240,8 +244,8 @@ struct Binding {
     for (const Tensor& output : request.outputs) {
       ag::impl::set_gradient_edge(output, {node, node->add_input_metadata(output)});
     }
-    for (const auto& [is_output, i] : request.saves) {
-      node->save((is_output ? request.outputs : inputs)[i], is_output);
+    for (const kit::SavedValue& value : request.saves) {
+      node->save(request.saved(value), value.is_output());
     }
   }
   // An output that is an input itself gets a handle of its own to hang history on.
@@ -250,6 +254,10 @@ struct Binding {
     for (const Tensor& input : inputs) {
       if (output.is_same(input)) output = input.view_as(input);
     }
+  }
+
+  void redirect(const NodeHandle& node, std::size_t edge, const Tensor& to) const {
+    node->set_next_edge(edge, to.defined() ? ag::impl::gradient_edge(to) : ag::Edge());
   }
 
   NodeHandle node_of(const Tensor& tensor) const { return tensor.grad_fn(); }

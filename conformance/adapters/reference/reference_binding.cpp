@@ -1,12 +1,14 @@
 #include "conformance/adapters/reference/reference_binding.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
 #include "conformance/adapters/kit/errors.h"
 #include "conformance/adapters/reference/operations.h"
 #include "conformance/adapters/reference/plain_data.h"
+#include "reference_engine/device/simulated_device.h"
 #include "reference_engine/engine/multi_tensor_hook.h"
 #include "reference_engine/graph/operations.h"
 #include "reference_engine/graph/running_node.h"
@@ -22,9 +24,22 @@ using List = ref::Gradients;
 
 namespace {
 
+// What the thread-local slot holds.
+struct UserState {
+  const std::int64_t number;
+  const std::shared_ptr<void> owned;
+};
+
 std::int64_t user_state() {
   const auto& value = ref::thread_local_value();
-  return value ? *static_cast<const std::int64_t*>(value.get()) : 0;
+  return value ? static_cast<const UserState*>(value.get())->number : 0;
+}
+
+// Of both simulated types.
+ref::SimulatedDeviceCounts stream_counts() {
+  const auto sim = ref::simulated_device_counts(ref::DeviceType::sim);
+  const auto other = ref::simulated_device_counts(ref::DeviceType::other);
+  return {sim.events_recorded + other.events_recorded, sim.waits + other.waits};
 }
 
 ref::SavedTensorHooks saved_hooks(std::shared_ptr<kit::SavedHooksBody<Binding>> body) {
@@ -38,16 +53,16 @@ ref::SavedTensorHooks saved_hooks(std::shared_ptr<kit::SavedHooksBody<Binding>> 
 
 }  // namespace
 
-Settings::Settings(Binding& binding, const WithStep& step,
-                   std::shared_ptr<kit::SavedHooksBody<Binding>> hooks) {
+Settings::Settings(Binding& binding, const WithStep& step, kit::SettingBodies<Binding> bodies) {
   if (step.recording) recording_.emplace(*step.recording);
   if (step.anomaly) anomaly_.emplace(*step.anomaly, step.check_nan.value_or(true));
   if (step.device) device_.emplace(to_engine(*step.device));
   if (step.stream != no_id) stream_.emplace(binding.stream(step.stream));
-  if (hooks) saved_hooks_.emplace(saved_hooks(std::move(hooks)));
+  if (bodies.saved_hooks) saved_hooks_.emplace(saved_hooks(std::move(bodies.saved_hooks)));
   if (step.user_state) {
     previous_user_state_ = ref::thread_local_value();
-    ref::set_thread_local_value(std::make_shared<const std::int64_t>(*step.user_state));
+    ref::set_thread_local_value(
+        std::make_shared<const UserState>(UserState{*step.user_state, bodies.user_state}));
   }
 }
 
@@ -69,13 +84,30 @@ bool controls_engine(const Scenario& scenario) {
 
 }  // namespace
 
+namespace {
+
+std::vector<ref::Device> refusing_devices(const Scenario& scenario) {
+  std::vector<ref::Device> devices;
+  for (const Refusal& refusal : scenario.configuration.refusals) {
+    devices.push_back(to_engine(refusal.device));
+    ref::refuse_simulated_device(devices.back(), refusal.times);
+  }
+  return devices;
+}
+
+}  // namespace
+
 Binding::Binding(const Scenario& scenario)
-    : strict_validation_(scenario.configuration.strict_validation) {
+    : strict_validation_(scenario.configuration.strict_validation),
+      nesting_limit_(scenario.configuration.nesting_limit),
+      refusing_(refusing_devices(scenario)),
+      events_before_(stream_counts().events_recorded),
+      waits_before_(stream_counts().waits) {
   // A scenario that stops its engine stops one of its own: the next scenario finds the usual one.
-  if (controls_engine(scenario)) control_engine(EngineStep::What::start);
-  if (scenario.configuration.nesting_limit) {
+  if (controls_engine(scenario)) start_engine();
+  if (nesting_limit_) {
     previous_nesting_limit_ = engine().nesting_limit();
-    engine().set_nesting_limit(*scenario.configuration.nesting_limit);
+    engine().set_nesting_limit(*nesting_limit_);
   }
   for (const Stream& stream : scenario.streams) {
     streams_.push_back(ref::make_stream(to_engine(stream.device)));
@@ -83,6 +115,7 @@ Binding::Binding(const Scenario& scenario)
 }
 
 void Binding::finish() {
+  for (const ref::Device device : refusing_) ref::refuse_simulated_device(device, 0);
   if (own_engine_) {
     ref::Engine::set_default_engine(nullptr);
     own_engine_.reset();
@@ -172,8 +205,8 @@ void Binding::make_custom(kit::CustomNodeRequest<Binding> request) const {
   node->set_strict_validation(strict_validation_);
   node->set_next_edges(ref::gradient_edges(request.inputs));
   for (const Tensor& output : request.outputs) ref::record_history(output, node);
-  for (const auto& [is_output, i] : request.saves) {
-    node->save((is_output ? request.outputs : request.inputs)[i], is_output);
+  for (const kit::SavedValue& value : request.saves) {
+    node->save(request.saved(value), value.is_output());
   }
 }
 
@@ -263,24 +296,88 @@ std::vector<ref::Capture> captures_of(const kit::PassRequest<Binding>& request) 
 
 }  // namespace
 
+namespace {
+
+using Announced = ref::AnnouncedGradient;
+
+std::vector<std::shared_ptr<Announced>> announced_of(const kit::PassRequest<Binding>& request) {
+  std::vector<std::shared_ptr<Announced>> announced;
+  for (const auto& one : request.announced) {
+    announced.push_back(std::static_pointer_cast<Announced>(one));
+  }
+  return announced;
+}
+
+ref::BackwardOptions backward_options(const kit::PassRequest<Binding>& request) {
+  ref::BackwardOptions options;
+  options.keep_graph = request.step.keep_graph;
+  options.create_graph = request.step.create_graph;
+  if (request.step.inputs) options.inputs.emplace(request.inputs.begin(), request.inputs.end());
+  options.announced = announced_of(request);
+  return options;
+}
+
+ref::GradOptions grad_options(const kit::PassRequest<Binding>& request) {
+  ref::GradOptions options;
+  options.keep_graph = request.step.keep_graph;
+  options.create_graph = request.step.create_graph;
+  options.allow_unused = request.step.allow_unused;
+  options.materialise_unused = request.step.materialise;
+  options.announced = announced_of(request);
+  return options;
+}
+
+class FutureEnd final : public kit::PassEnd<Binding> {
+ public:
+  explicit FutureEnd(ref::PassFuturePointer future) : future_(std::move(future)) {}
+  List wait() override {
+    const auto gradients = future_->wait();
+    return List(gradients.begin(), gradients.end());
+  }
+  void then(kit::CallbackBody callback) override {
+    future_->then([callback = std::move(callback)](const ref::PassFuture&) { callback(); });
+  }
+
+ private:
+  const ref::PassFuturePointer future_;
+};
+
+}  // namespace
+
 List Binding::pass(kit::PassRequest<Binding> request) const {
-  const PassStep& step = request.step;
   const auto roots = roots_of(request);
-  if (step.kind == PassStep::Kind::backward) {
-    ref::BackwardOptions options;
-    options.keep_graph = step.keep_graph;
-    options.create_graph = step.create_graph;
-    if (step.inputs) options.inputs.emplace(request.inputs.begin(), request.inputs.end());
-    engine().backward(roots, options);
+  if (request.step.kind == PassStep::Kind::backward) {
+    engine().backward(roots, backward_options(request));
     return {};
   }
-  ref::GradOptions options;
-  options.keep_graph = step.keep_graph;
-  options.create_graph = step.create_graph;
-  options.allow_unused = step.allow_unused;
-  options.materialise_unused = step.materialise;
-  const auto gradients = engine().grad(roots, captures_of(request), options);
+  const auto gradients = engine().grad(roots, captures_of(request), grad_options(request));
   return List(gradients.begin(), gradients.end());
+}
+
+std::shared_ptr<kit::PassEnd<Binding>> Binding::start_pass(
+    kit::PassRequest<Binding> request) const {
+  if (request.step.kind == PassStep::Kind::backward) {
+    return std::make_shared<FutureEnd>(
+        engine().start_backward(roots_of(request), backward_options(request)));
+  }
+  return std::make_shared<FutureEnd>(
+      engine().start_grad(roots_of(request), captures_of(request), grad_options(request)));
+}
+
+std::shared_ptr<void> Binding::announce(const Tensor& to) const {
+  return std::make_shared<Announced>(ref::gradient_edge(to));
+}
+void Binding::deliver(const std::shared_ptr<void>& announced, const Tensor& gradient) const {
+  static_cast<Announced*>(announced.get())->deliver(gradient);
+}
+void Binding::fail(const std::shared_ptr<void>& announced, std::exception_ptr error) const {
+  static_cast<Announced*>(announced.get())->fail(std::move(error));
+}
+
+void Binding::redirect(const NodeHandle& node, std::size_t edge, const Tensor& to) const {
+  ref::Edges edges = node->next_edges();
+  edges[edge] = ref::gradient_edge(to);
+  node->set_next_edges(std::move(edges));
 }
 
 void Binding::queue_callback(kit::CallbackBody body) const {
@@ -323,6 +420,8 @@ ErrorCategory category_of(ref::ErrorCategory category) {
       return ErrorCategory::forked;
     case ref::ErrorCategory::stopped:
       return ErrorCategory::stopped;
+    case ref::ErrorCategory::device_failure:
+      return ErrorCategory::device_failure;
   }
   return ErrorCategory::other;
 }
@@ -384,7 +483,14 @@ std::int64_t Binding::observe(const ObserveStep& step, const NodeHandle& node) c
       return pass ? ref::will_run(*node) : -1;
     case What::anomaly:
       return ref::anomaly_mode().is_enabled;
+    case What::engine_threads:
+      return engine_threads();
+    case What::stream_events:
+      return static_cast<std::int64_t>(stream_counts().events_recorded - events_before_);
+    case What::stream_waits:
+      return static_cast<std::int64_t>(stream_counts().waits - waits_before_);
     case What::needed:
+    case What::live_objects:
       break;
   }
   throw kit::NotOffered("this observation");
@@ -398,9 +504,19 @@ std::int64_t Binding::needed(const ref::Node& node) const {
   return bits;
 }
 
-void Binding::control_engine(EngineStep::What what) {
-  if (what == EngineStep::What::stop) return engine().stop();
+// The limit comes from the environment. Whoever else reads it meanwhile is of this scenario.
+void Binding::control_engine(const EngineStep& step) {
+  if (step.what == EngineStep::What::start) return start_engine();
+  if (step.limit) {
+    ::setenv("GRADCTS_SHUTDOWN_WAIT_LIMIT", std::to_string(*step.limit).c_str(), 1);
+  }
+  engine().stop();
+  ::unsetenv("GRADCTS_SHUTDOWN_WAIT_LIMIT");
+}
+
+void Binding::start_engine() {
   auto fresh = std::make_unique<ref::Engine>();
+  if (nesting_limit_) fresh->set_nesting_limit(*nesting_limit_);
   ref::Engine::set_default_engine(fresh.get());
   own_engine_ = std::move(fresh);
 }
@@ -443,6 +559,14 @@ Description Binding::describe() {
            "observe.needed",
            "observe.anomaly",
            "observe.will_run",
+           "observe.engine_threads",
+           "observe.live_objects",
+           "observe.stream_events",
+           "observe.stream_waits",
+           "destructor.*",
+           "graph.redirect",
+           "hook.saved.close",
+           "device.refusal",
            "threads",
            "device.sim",
            "device.other",
@@ -461,6 +585,7 @@ Description Binding::describe() {
            "recording_mode",
            "anomaly",
            "anomaly.unchecked",
+           "anomaly.report",
            "user_state",
            "strict_validation",
            "nesting_limit",

@@ -23,8 +23,7 @@ struct NoRecording {
 // Settings of the running thread, for its lifetime.
 class Settings {
  public:
-  Settings(Binding& binding, const WithStep& step,
-           std::shared_ptr<kit::SavedHooksBody<Binding>> hooks);
+  Settings(Binding& binding, const WithStep& step, kit::SettingBodies<Binding> bodies);
   ~Settings();
   Settings(const Settings&) = delete;
   Settings& operator=(const Settings&) = delete;
@@ -93,7 +92,13 @@ class Binding {
   std::int64_t needed(const reference::Node& node) const;
   std::int64_t needed(const NodeHandle& node) const { return needed(*node); }
 
-  void control_engine(EngineStep::What what);
+  std::shared_ptr<void> announce(const Tensor& to) const;
+  void deliver(const std::shared_ptr<void>& announced, const Tensor& gradient) const;
+  void fail(const std::shared_ptr<void>& announced, std::exception_ptr error) const;
+  std::shared_ptr<kit::PassEnd<Binding>> start_pass(kit::PassRequest<Binding> request) const;
+  void redirect(const NodeHandle& node, std::size_t edge, const Tensor& to) const;
+
+  void control_engine(const EngineStep& step);
   void control_stream(const StreamStep& step) const;
   std::int32_t engine_threads() const;
 
@@ -102,11 +107,16 @@ class Binding {
  private:
   reference::Engine& engine() const { return reference::Engine::default_engine(); }
   StreamId current_stream() const;
+  void start_engine();
 
   const bool strict_validation_;
+  const std::optional<int> nesting_limit_;
   std::optional<int> previous_nesting_limit_;
   std::vector<reference::Stream> streams_;
   std::unique_ptr<reference::Engine> own_engine_;  // after a stop of the engine
+  const std::vector<reference::Device> refusing_;
+  const std::uint64_t events_before_;
+  const std::uint64_t waits_before_;
 };
 
 }  // namespace gradcts::reference_adapter
