@@ -268,6 +268,7 @@ class Run(CommandTest):
         result = self.run_fake(1, "nosuch")
         self.assertIn("nothing was executed: no scenario is selected", result.stdout)
         self.assertIn("no scenario matches 'nosuch'", result.stderr)
+        self.assertNotIn("unexpected", result.stdout)  # no table without rows
         lacking = square("a", leaves=[{"name": "x", "value": {"device": "sim:0", "shape": [], "values": [3]}}])
         lacking["program"][2].pop("expect")
         result = self.run_fake(1, scenarios=[lacking])

@@ -18,7 +18,7 @@ using Rows = std::vector<std::vector<std::string>>;
 
 struct Options {
   bool scenarios = false, clauses = false, engines = false;
-  bool operations = false, features = false, dialects = false;
+  bool operations = false, features = false, dialects = false, reports = false;
   bool json = false;
   std::string suites;
   std::vector<std::string> patterns;
@@ -75,6 +75,33 @@ List list_clauses(const Options& options) {
                          {"reports", clause.reports},
                          {"scenarios", ids}});
     list.rows.push_back({clause.id, clause.level, std::to_string(ids.size()), clause.text});
+  }
+  return list;
+}
+
+// Reports that a clause or a scenario cites, with the clauses that cite it and the scenarios that
+// come from it.
+List list_reports(const Options& options) {
+  struct Report {
+    std::vector<std::string> clauses;
+    std::vector<std::string> scenarios;
+  };
+  std::map<std::string, Report> reports;
+  for (const Clause& clause : all_clauses()) {
+    for (const std::string& report : clause.reports) reports[report].clauses.push_back(clause.id);
+  }
+  const auto suites = load_suites_or_wrong_use(options.suites);
+  for (const PlannedScenario& planned : suites->scenarios()) {
+    for (const std::string& report : planned.scenario->reports) {
+      reports[report].scenarios.push_back(planned.scenario->id);
+    }
+  }
+  List list;
+  list.rows.push_back({"report", "scenarios", "clauses"});
+  for (const auto& [id, report] : reports) {
+    list.json.push_back(
+        {{"id", id}, {"clauses", report.clauses}, {"scenarios", report.scenarios}});
+    list.rows.push_back({id, std::to_string(report.scenarios.size()), joined(report.clauses)});
   }
   return list;
 }
@@ -158,6 +185,7 @@ List list_dialects() {
 
 List chosen_list(const Options& options) {
   if (options.clauses) return list_clauses(options);
+  if (options.reports) return list_reports(options);
   if (options.engines) return list_engines();
   if (options.operations) return list_operations();
   if (options.features) return list_features();
@@ -179,6 +207,8 @@ void add_list_command(CLI::App& program, int& status) {
   auto* what = command.add_option_group("What", "What to list (default: scenarios)");
   what->add_flag("--scenarios", options->scenarios, "Scenarios, with the clauses that they test");
   what->add_flag("--clauses", options->clauses, "Clauses, with the number of their scenarios");
+  what->add_flag("--reports", options->reports,
+                 "Public reports, with their clauses and the number of their scenarios");
   what->add_flag("--engines", options->engines,
                  "Engines that are found, and what they say of themselves");
   what->add_flag("--operations", options->operations, "Operations that a node may have");
