@@ -62,6 +62,8 @@ bool is_concurrent(const Scenario& scenario) {
   }
   for_each_step(scenario, [&](const Step& step) {
     concurrent |= std::holds_alternative<ParallelStep>(step.action);
+    const auto* pass = std::get_if<PassStep>(&step.action);
+    concurrent |= pass && pass->future != no_id;
   });
   return concurrent;
 }

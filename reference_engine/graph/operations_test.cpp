@@ -232,7 +232,7 @@ TEST(Operations, undefined_operands_are_refused) {
       [&] { scale(none, 2); },     [&] { pow(none, 2); },
       [&] { clamp(none, 0, 1); },  [&] { where(none, x, x); },
       [&] { mm(none, x); },        [&] { sum(none); },
-      [&] { mean(none, {0}); },    [&] { sum_to(none, {1}); },
+      [&] { mean(none); },         [&] { sum_to(none, {1}); },
       [&] { reshape(none, {1}); }, [&] { expand(none, {1}); },
       [&] { select(none, 0, 0); }, [&] { unbind(none, 0); },
       [&] { cat({x, none}, 0); },  [&] { clone(none); },
