@@ -171,7 +171,7 @@ bool speaks_of(std::string_view text, const Shape& shape) {
 bool speaks_of(std::string_view text, const Mention& mention) {
   if (const auto* word = std::get_if<std::string>(&mention)) return speaks_of(text, *word);
   if (const auto* shape = std::get_if<Shape>(&mention)) return speaks_of(text, *shape);
-  return speaks_of(text, std::to_string(std::get<std::int64_t>(mention)));
+  return speaks_of(text, Shape{std::get<std::int64_t>(mention)});
 }
 
 std::string in_words(const Mention& mention) {

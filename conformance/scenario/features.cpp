@@ -118,7 +118,7 @@ constexpr std::array<FeatureSpec, feature_count> features{{
     {"custom.once_differentiable", "custom nodes that refuse a second derivative"},
     {"custom.pool", "custom nodes that return a buffer which they own and use again"},
     {"custom.conversion", "custom nodes and hooks that expand, cast or move what they return"},
-    {"custom.saves_leaf", "custom nodes that save a leaf which is none of their inputs"},
+    {"leaf.saved_elsewhere", "custom nodes that save a leaf which is none of their inputs"},
     {"callbacks", "callbacks queued for the end of a pass"},
     {"destructor.node", "steps that run when the engine lets go of a custom node"},
     {"destructor.hook", "steps that run when the engine lets go of a hook"},

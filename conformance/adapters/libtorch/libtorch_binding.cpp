@@ -138,6 +138,7 @@ struct Binding {
              "pass.no_roots",
              "pass.leaf_root",
              "custom.*",
+             "leaf.saved_elsewhere",
              "callbacks",
              "observe.recording",
              "observe.user_state",
@@ -148,7 +149,6 @@ struct Binding {
              "observe.anomaly",
              "observe.live_objects",
              "destructor.*",
-             "graph.redirect",
              "threads",
              "layout.*",
              "grad.*",
@@ -256,10 +256,6 @@ struct Binding {
     }
   }
 
-  void redirect(const NodeHandle& node, std::size_t edge, const Tensor& to) const {
-    node->set_next_edge(edge, to.defined() ? ag::impl::gradient_edge(to) : ag::Edge());
-  }
-
   NodeHandle node_of(const Tensor& tensor) const { return tensor.grad_fn(); }
   NodeHandle accumulator_of(const Tensor& leaf) const { return ag::impl::grad_accumulator(leaf); }
   void trace(const NodeHandle& node, std::shared_ptr<kit::TraceBody> body) const {
@@ -321,11 +317,12 @@ struct Binding {
   }
 
   List pass(kit::PassRequest<Binding> request) const {
-    const auto& [step, roots, seeds, inputs, capture_hooks] = request;
+    const PassStep& step = request.step;
     if (step.kind == PassStep::Kind::grad) {
-      return ag::grad(roots, inputs, seeds, step.keep_graph, step.create_graph, step.allow_unused);
+      return ag::grad(request.roots, request.inputs, request.seeds, step.keep_graph,
+                      step.create_graph, step.allow_unused);
     }
-    ag::backward(roots, seeds, step.keep_graph, step.create_graph, inputs);
+    ag::backward(request.roots, request.seeds, step.keep_graph, step.create_graph, request.inputs);
     return {};
   }
   void queue_callback(kit::CallbackBody body) const {

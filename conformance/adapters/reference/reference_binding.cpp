@@ -548,6 +548,7 @@ Description Binding::describe() {
            "hook.remove",
            "pass.*",
            "custom.*",
+           "leaf.saved_elsewhere",
            "callbacks",
            "observe.recording",
            "observe.user_state",

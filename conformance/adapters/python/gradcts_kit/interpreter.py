@@ -8,6 +8,7 @@ stands in the step's result and the program goes on; in a script (of a node, hoo
 
 from __future__ import annotations
 
+import collections
 import gc
 import json
 import os
@@ -24,6 +25,10 @@ from gradcts_kit.scenario import Scenario, hooked_values, is_on_node
 HOOK_EVENTS = {"tensor": "tensor_hook", "node_pre": "node_pre_hook", "node_post": "node_post_hook",
                "post_accumulate": "post_accumulate_hook", "capture": "capture_hook",
                "multi": "multi_hook"}
+
+
+class UndefinedValue(Exception):
+    """A step uses a value that nothing made, or that the step which makes it failed to make."""
 
 
 @dataclass
@@ -59,6 +64,7 @@ class Interpreter:
         self.recorder = Recorder()
         self.values, self.nodes, self.handles = {}, {}, {}
         self.makings = dict.fromkeys(scenario.nodes, 0)
+        self.throws = collections.Counter()  # by step: how often it ran
         self.bodies = weakref.WeakSet()
         resources = scenario.json
         self.barriers = {b["name"]: threading.Barrier(b["parties"]) for b in resources.get("barriers", [])}
@@ -123,9 +129,16 @@ class Interpreter:
             node, Body(self, lambda: self.recorder.event("node_enter", name, instance=instance)),
             Body(self, lambda: self.recorder.event("node_exit", name, instance=instance)))
 
+    def use(self, name: str):
+        """The tensor of a value, for a step that needs one."""
+        tensor = self.values.get(name)
+        if tensor is None:
+            raise UndefinedValue(f"the value '{name}' is undefined: the step that makes it failed, or gave nothing")
+        return tensor
+
     def make_node(self, name: str):
         node = self.scenario.nodes[name]
-        inputs = [self.values[value] for value in node["inputs"]]
+        inputs = [self.use(value) for value in node["inputs"]]
         in_place = node["op"].endswith("_")
         before = self.binding.node_of(inputs[0]) if in_place else None
         making = self.makings[name]
@@ -180,7 +193,7 @@ class Interpreter:
 
     def register_hook(self, hook: dict):
         binding, kind = self.binding, hook["kind"]
-        values = [self.values[name] for name in hooked_values(hook)]
+        values = [self.use(name) for name in hooked_values(hook)]
         if kind == "retain_grad":
             return binding.retain_grad(values[0])
         body = self.hook_body(hook)
@@ -268,6 +281,8 @@ class Interpreter:
     def explain(self, error: BaseException) -> dict:
         if isinstance(error, ScriptedError | ForeignError):
             return {"category": "user", "token": str(error), "foreign": isinstance(error, ForeignError)}
+        if isinstance(error, UndefinedValue):
+            return {"category": "invalid_argument", "text": str(error)}
         if isinstance(error, NotOffered):
             return {"category": "other", "text": f"the adapter claims what it does not offer: {error}"}
         first_line = str(error).partition("\n")[0]
@@ -278,9 +293,9 @@ class Interpreter:
             self.make_node(name)
 
     def do_backward(self, step, context, values):
-        roots = [self.values[root["value"]] for root in step["roots"]]
+        roots = [self.use(root["value"]) for root in step["roots"]]
         seeds = [self.seed(root["seed"]) for root in step["roots"]]
-        inputs = [self.values[name] for name in step["inputs"]] if "inputs" in step else None
+        inputs = [self.use(name) for name in step["inputs"]] if "inputs" in step else None
         hooks = {entry["input"]: self.hook_body(self.scenario.hooks[entry["hook"]])
                  for entry in step.get("capture_hooks", [])}
         results = self.run_pass(step, Pass(step, roots, seeds, inputs, hooks))
@@ -319,16 +334,16 @@ class Interpreter:
     def do_read(self, step, context, values):
         values += self.plains([self.values.get(name) for name in step.get("values", [])])
         for name in step.get("grads", []):
-            tensor = self.values.get(name)
-            values.append(None if tensor is None else self.plain(self.binding.grad_of(tensor)))
+            values.append(self.plain(self.binding.grad_of(self.use(name))))
 
     def do_change(self, step, context, values):
         how = next(word for word in ("add", "multiply", "fill") if word in step)
-        tensor = self.through(self.values[step["value"]], step.get("through", "handle"))
+        tensor = self.through(self.use(step["value"]), step.get("through", "handle"))
         self.binding.change(tensor, how, float(step[how]))
 
     def do_keep(self, step, context, values):
-        slot = context.scope.slot(step.get("slot", 0))
+        slot = (self.binding.grad_of(self.use(step["grad_of"])) if "grad_of" in step
+                else context.scope.slot(step.get("slot", 0)))
         kept = None if slot is None else self.through(slot, step.get("through", "handle"))
         self.values[step["as"]] = kept
         self.add_hooks_at_creation(None, [step["as"]])
@@ -342,7 +357,7 @@ class Interpreter:
 
     def do_requires_grad(self, step, context, values):
         name, on = step["value"], step.get("on", True)
-        self.binding.set_requires_grad(self.values[name], on)
+        self.binding.set_requires_grad(self.use(name), on)
         if on and any(leaf["name"] == name for leaf in self.scenario.leaves):
             self.watch_accumulator(name, self.values[name])
 
@@ -391,6 +406,9 @@ class Interpreter:
         self.locks[step["lock"]].release()
 
     def do_throw(self, step, context, values):
+        self.throws[step["id"]] += 1
+        if step.get("on_call", self.throws[step["id"]]) != self.throws[step["id"]]:
+            return
         raise (ForeignError if step.get("foreign") else ScriptedError)(step["token"])
 
     def do_queue_callback(self, step, context, values):

@@ -17,7 +17,7 @@ struct Binding {
     Tensor saved(std::size_t) { throw kit::NotOffered("saved tensors"); }
   };
   struct Settings {
-    Settings(Binding&, const gradcts::WithStep&, std::shared_ptr<kit::SavedHooksBody<Binding>>) {}
+    Settings(Binding&, const gradcts::WithStep&, kit::SettingBodies<Binding>) {}
   };
   struct NoRecording {};
 
