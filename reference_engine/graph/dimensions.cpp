@@ -4,6 +4,7 @@
 
 #include "reference_engine/error.h"
 #include "reference_engine/graph/operations.h"
+#include "reference_engine/tensor/kernels.h"
 
 namespace gradcts::reference {
 
