@@ -50,7 +50,7 @@ bool may_be_another(const Expectation& expectation, std::size_t index) {
   return std::any_of(
       expectation.events.begin(), expectation.events.end(), [&](const ExpectedEvent& other) {
         return !other.required && other.event.kind == event.kind &&
-               other.event.subject == event.subject && other.event.instance == event.instance;
+               other.event.subject == event.subject;
       });
 }
 

@@ -163,8 +163,14 @@ TEST(Validate, CustomNodes) {
             "nodes[1].forward: expected one expression for each of 1 outputs, found 2");
   custom = {};
   custom.saves = {0};
-  EXPECT_EQ(with(custom),
-            "nodes[1].saves[0]: a node saves its own inputs or outputs; 'x' is neither");
+  EXPECT_EQ(with(custom), "accepted");  // a leaf
+  EXPECT_EQ(refused([](B& b, ValueId x, ValueId y) {
+              CustomNode saves_another;
+              saves_another.saves = {y};
+              b.custom({x}, saves_another, "f");
+            }),
+            "nodes[1].saves[0]: a node saves its own inputs or outputs, or a leaf; 'y' is none of "
+            "these");
   custom = {};
   custom.backward = returning({product(0, 1)});
   EXPECT_EQ(with(custom),
@@ -241,7 +247,7 @@ TEST(Validate, Hooks) {
 TEST(Validate, StepsThatStandInTheWrongPlace) {
   EXPECT_EQ(refused([](B& b, ValueId, ValueId) { b.keep(); }),
             "program[1]: a keep step stands only in the script of a node or a hook, which is given "
-            "tensors");
+            "tensors; elsewhere it keeps the gradient of a value ('grad_of')");
   EXPECT_EQ(refused([](B& b, ValueId x, ValueId) {
               b.tensor_hook(x, {b.steps([&] { b.keep(1); }), {}});
             }),
@@ -340,7 +346,7 @@ TEST(Validate, Expectations) {
   for_each_step(s, [](Step& step) {
     if (step.expect) step.expect = StepExpectation{};
   });
-  EXPECT_EQ(refusal(s), "program[6].expect: expected one of 'error' and 'values'");
+  EXPECT_EQ(refusal(s), "program[6].expect: expected one of 'error', 'values' and 'number'");
 }
 
 // ------------------------------------------------------------------------------------------------
