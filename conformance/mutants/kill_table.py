@@ -12,7 +12,7 @@ def row(result):
     if result.trouble:
         outcome = [f"broken: {result.trouble}", "", "", "", ""]
     elif not result.killed:
-        outcome = ["**survived**", "", str(result.cases), f"{result.seconds:.2f}", ""]
+        outcome = [f"**survived**: {mutant.survives or 'nobody knows why'}", "", str(result.cases), f"{result.seconds:.2f}", ""]
     else:
         outcome = [f"`{result.scenario}`" if result.scenario else result.verdict,
                    f"{result.clause} ({result.verdict})", str(result.cases), f"{result.seconds:.2f}",

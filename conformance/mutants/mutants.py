@@ -42,6 +42,9 @@ class Result:
     seconds: float = 0         # the same, engine's start included
     noticed_by: int = 0        # scenarios, until the run was stopped
 
+    def as_expected(self):
+        return not self.trouble and self.killed != bool(self.mutant.survives)
+
 
 class Suite:
     """The scenarios of a folder, run by the command of the build."""
@@ -132,7 +135,10 @@ def in_words(result):
     if result.trouble:
         return f"BROKEN    {result.trouble}"
     if not result.killed:
-        return f"SURVIVED  {result.cases} cases"
+        known = result.mutant.survives
+        return f"survived  as known: {known}" if known else f"SURVIVED  {result.cases} cases"
+    if result.mutant.survives:
+        return f"KILLED    though its patch says that it survives; by {result.scenario} ({result.clause})"
     return (f"killed    by {result.scenario or result.verdict} ({result.clause}, {result.verdict}), "
             f"case {result.cases}, {result.seconds:.1f} s")
 
@@ -190,11 +196,12 @@ def main(arguments):
     results = all_of(mutants, options.jobs, lambda mutant: run_one(mutant, engine, suites), in_words)
     killed = sum(result.killed for result in results)
     broken = sum(bool(result.trouble) for result in results)
+    wrong = sum(not result.as_expected() for result in results)
     print(f"mutants: {len(results)} run, {killed} killed, {len(results) - killed - broken} survived, "
-          f"{broken} broken, {time.monotonic() - started:.0f} s")
+          f"{broken} broken, {wrong} not as expected, {time.monotonic() - started:.0f} s")
     if options.write:
         write_page(results, time.monotonic() - started)
-    return 0 if killed == len(results) else 1
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -95,8 +95,20 @@ class Judging(unittest.TestCase):
 
 class Table(unittest.TestCase):
     def test_survivors_stand_out(self):
-        mutant = types.SimpleNamespace(name="m", kind="hook", clauses=["HOOK-5"])
-        self.assertIn("**survived**", kill_table.row(mutants.Result(mutant, cases=3)))
+        mutant = types.SimpleNamespace(name="m", kind="hook", clauses=["HOOK-5"], survives="no scenario")
+        self.assertIn("**survived**: no scenario", kill_table.row(mutants.Result(mutant, cases=3)))
+
+
+class Expected(unittest.TestCase):
+    def result(self, survives, **fields):
+        return mutants.Result(types.SimpleNamespace(survives=survives), **fields)
+
+    def test_killed_or_known_to_survive(self):
+        self.assertTrue(self.result("", killed=True).as_expected())
+        self.assertTrue(self.result("no scenario").as_expected())
+        self.assertFalse(self.result("").as_expected())
+        self.assertFalse(self.result("no scenario", killed=True).as_expected())
+        self.assertFalse(self.result("no scenario", trouble="does not apply").as_expected())
 
 
 if __name__ == "__main__":

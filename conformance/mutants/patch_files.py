@@ -4,6 +4,7 @@
     Kind: hook              what goes wrong: value, hang, race, crash, leak, order, hook, error, shutdown, ...
     Clauses: HOOK-5         the clauses that the mistake breaks
     Mistake: one sentence
+    Survives: why nobody notices yet; left out where somebody does
 
 Only files below reference_engine/ may be changed.
 """
@@ -15,6 +16,7 @@ import subprocess
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parent.parent
 FIELDS = ("Report", "Kind", "Clauses", "Mistake")
+OPTIONAL = ("Survives",)
 KINDS = ("crash", "error", "hang", "hook", "leak", "order", "race", "shutdown", "state", "stream", "value")
 
 
@@ -30,6 +32,7 @@ class Mutant:
     kind: str
     clauses: list
     mistake: str
+    survives: str  # the reason; empty where it is to be killed
     files: list  # touched, relative to the project
 
 
@@ -41,7 +44,7 @@ def read(path):
         name, colon, value = line.partition(":")
         if not colon and not line.strip():
             continue
-        if name not in FIELDS or name in fields:
+        if name not in FIELDS + OPTIONAL or name in fields:
             raise BadPatch(f"{path.name}:{number}: expected one each of {', '.join(FIELDS)}; found '{line}'")
         fields[name] = value.strip()
     missing = [name for name in FIELDS if not fields.get(name)]
@@ -58,7 +61,8 @@ def read(path):
     if outside:
         raise BadPatch(f"{path.name}: changes {outside[0]}, which is no part of reference_engine/")
     clauses = [clause.strip() for clause in fields["Clauses"].split(",")]
-    return Mutant(path.stem, path, fields["Report"], fields["Kind"], clauses, fields["Mistake"], files)
+    return Mutant(path.stem, path, fields["Report"], fields["Kind"], clauses, fields["Mistake"],
+                  fields.get("Survives", ""), files)
 
 
 def read_all(folder=FOLDER):
