@@ -165,7 +165,8 @@ bool speaks_of(std::string_view text, const Shape& shape) {
   }
   std::vector<std::string> wanted;
   for (const std::int64_t size : shape) wanted.push_back(std::to_string(size));
-  return !std::ranges::search(numbers, wanted).empty() || wanted.empty();
+  return wanted.empty() ||
+         std::search(numbers.begin(), numbers.end(), wanted.begin(), wanted.end()) != numbers.end();
 }
 
 bool speaks_of(std::string_view text, const Mention& mention) {

@@ -447,6 +447,9 @@ auto affine_function(double factor, double term) {
 Tensor affine(const Tensor& a, double factor, double term) {
   check_defined(a);
   require(a.type() != ScalarType::boolean, "arithmetic", a.type());
+  if (a.is_sparse() && term == 0) {
+    return make_sparse(a.indices(), affine(a.values(), factor, 0), a.shape(), a.is_coalesced());
+  }
   return mapped("affine", a, affine_function(factor, term));
 }
 

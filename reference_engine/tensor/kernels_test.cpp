@@ -86,6 +86,24 @@ TEST(Sparse, ACC_3_sums_in_every_mix) {
   EXPECT_THAT(values(coalesced.values()), ElementsAre(4, 10));
 }
 
+TEST(Sparse, a_multiple_keeps_its_layout) {
+  const Tensor indices = from_values({0, 2}, {1, 2}, ScalarType::int64);
+  const Tensor sparse = make_sparse(indices, vector_of({1, 4}), {4}, true);
+  const Tensor triple = kernels::affine(sparse, 3, 0);
+  EXPECT_TRUE(triple.is_sparse());
+  EXPECT_TRUE(triple.is_coalesced());
+  EXPECT_THAT(values(triple), ElementsAre(3, 0, 12, 0));
+  EXPECT_THAT(values(sparse), ElementsAre(1, 0, 4, 0));
+}
+
+TEST(Sparse, what_needs_all_elements_is_refused) {
+  const Tensor sparse =
+      make_sparse(from_values({0}, {1, 1}, ScalarType::int64), vector_of({1}), {4});
+  EXPECT_EQ(category_of([&] { kernels::unary(Unary::exp, sparse); }),
+            ErrorCategory::invalid_argument);
+  EXPECT_EQ(category_of([&] { kernels::affine(sparse, 1, 2); }), ErrorCategory::invalid_argument);
+}
+
 TEST(Sparse, entries_may_be_blocks) {
   const Tensor indices = from_values({1}, {1, 1}, ScalarType::int64);
   const Tensor sparse =

@@ -10,6 +10,7 @@
 namespace gradcts::reference {
 
 struct Operand {
+  // Of a dense tensor; throws Error(invalid_argument) for a sparse one, which has no elements of its own.
   explicit Operand(const Tensor& tensor);
 
   template <typename T>

@@ -261,8 +261,17 @@ std::string describe(const Tensor& tensor) {
          to_string(tensor.shape()) + " on " + to_string(tensor.device());
 }
 
+namespace {
+
+const Tensor& checked_dense(const Tensor& tensor) {
+  if (tensor.is_sparse()) invalid(describe(tensor) + " where only a dense tensor can be worked with");
+  return tensor;
+}
+
+}  // namespace
+
 Operand::Operand(const Tensor& tensor)
-    : data(static_cast<char*>(tensor.storage().data()) +
+    : data(static_cast<char*>(checked_dense(tensor).storage().data()) +
            tensor.offset() * static_cast<std::int64_t>(element_size(tensor.type()))),
       block(tensor.storage().data()),
       count(tensor.element_count()),
