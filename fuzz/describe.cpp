@@ -238,7 +238,8 @@ std::string describe(std::uint64_t seed, std::uint64_t count) {
   std::string text = fmt::format("{} cases of seed {}\n\n", count, seed);
   text += fmt::format("{:<15}{:>8}{:>8}{:>8}{:>8}\n", "", "median", "90%", "99%", "most");
   for (const auto& [name, histogram] : numbers) {
-    const auto quantile = [&](double share) {
+    // Named again, since Clang 14 does not let a lambda capture a structured binding.
+    const auto quantile = [&, &histogram = histogram](double share) {
       std::uint64_t seen = 0;
       for (const auto& [value, cases] : histogram) {
         seen += cases;
