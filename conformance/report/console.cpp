@@ -1,6 +1,7 @@
 #include "conformance/report/console.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,10 +33,10 @@ std::string cell(std::size_t count) {
   return count == 0 ? "." : std::to_string(count);
 }
 
-ConsoleReporter::Options options_for(std::FILE* out) {
-  const bool terminal = isatty(fileno(out)) != 0;
-  const char* no_color = std::getenv("NO_COLOR");
-  return {terminal, terminal && !(no_color && *no_color)};
+std::size_t columns(std::FILE* out) {
+  winsize size{};
+  const bool known = ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : 80;
 }
 
 std::string header_text(const RunHeader& header) {
@@ -60,8 +61,6 @@ std::string header_text(const RunHeader& header) {
 ConsoleReporter::ConsoleReporter(std::FILE* out, Options options)
     : out_(out), options_(options), paint_(options.colours) {}
 
-ConsoleReporter::ConsoleReporter(std::FILE* out) : ConsoleReporter(out, options_for(out)) {}
-
 void ConsoleReporter::print(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), out_);
   std::fflush(out_);
@@ -74,14 +73,23 @@ void ConsoleReporter::clear_progress() {
 
 void ConsoleReporter::on_start(const RunHeader& header) {
   header_ = header;
-  print(header_text(header));
+  started_ = Clock::now();
+  if (!options_.quiet) print(header_text(header));
 }
 
 void ConsoleReporter::on_progress(const std::string& id, std::size_t done) {
-  if (!options_.terminal) return;
-  const std::string failed = surprises_ == 0 ? "" : fmt::format(", {} not as expected", surprises_);
-  print(
-      fmt::format("\r\033[K[{}/{}{}] {}", done, header_.scenario_count, failed, id.substr(0, 60)));
+  if (!options_.terminal || options_.quiet) return;
+  const Clock::time_point now = Clock::now();
+  if (progress_shown_ && now - progress_at_ < std::chrono::milliseconds(50))
+    return;  // none can read faster
+  std::string text = fmt::format("[{}/{}", done, header_.scenario_count);
+  if (surprises_ > 0) text += fmt::format(", {} not as expected", surprises_);
+  const std::string left = time_left(done, header_.scenario_count, now - started_);
+  if (!left.empty()) text += fmt::format(", {} left", left);
+  text += fmt::format("] {}", id);
+  print(fmt::format("\r\033[K{:.{}}", text,
+                    columns(out_) - 1));  // a line that wraps would stay behind
+  progress_at_ = now;
   progress_shown_ = true;
 }
 
@@ -100,15 +108,17 @@ void ConsoleReporter::on_result(const ScenarioResult& result) {
       "  {}  {}", scenario.id,
       result.standing.unexpected_pass ? "unexpected pass" : to_text(result.verdict.kind)));
   clear_progress();
-  print(fmt::format("\n{}", failure_text(result, header_, paint_)));
+  print(fmt::format("\n{}", failure_text(result, header_, paint_, Length::brief)));
 }
 
 void ConsoleReporter::on_finish(const RunSummary& summary) {
   clear_progress();
   print_problems(summary);
-  print_table();
-  print_not_checked();
-  print_last_line(summary);
+  if (!options_.quiet) {
+    print_table();
+    print_not_checked();
+  }
+  if (!options_.quiet || summary.exit_status() != 0) print_last_line(summary);
 }
 
 void ConsoleReporter::print_problems(const RunSummary& summary) {
@@ -207,8 +217,27 @@ void ConsoleReporter::print_last_line(const RunSummary& summary) {
   print((summary.exit_status() == 0 ? paint_.green(text) : paint_.red(text)) + "\n");
 }
 
+ConsoleReporter::Options console_options(std::FILE* out) {
+  const auto says = [](const char* variable, std::string_view value) {
+    const char* text = std::getenv(variable);
+    return text && (value.empty() ? *text != '\0' : text == value);
+  };
+  const bool terminal = isatty(fileno(out)) != 0 && !says("TERM", "dumb");
+  return {terminal, terminal && !says("NO_COLOR", ""), false};
+}
+
 Paint paint_for(std::FILE* out) {
-  return Paint(options_for(out).colours);
+  return Paint(console_options(out).colours);
+}
+
+std::string time_left(std::size_t done, std::size_t total, std::chrono::duration<double> elapsed) {
+  if (done == 0 || done >= total || elapsed.count() < 5) return "";
+  const double each = elapsed.count() / static_cast<double>(done);
+  const auto seconds = static_cast<std::int64_t>(each * static_cast<double>(total - done) + 0.5);
+  if (seconds < 90) return fmt::format("{} s", std::max<std::int64_t>(seconds, 1));
+  const std::int64_t minutes = (seconds + 30) / 60;
+  if (minutes < 90) return fmt::format("{} min", minutes);
+  return fmt::format("{} h {} min", minutes / 60, minutes % 60);
 }
 
 }  // namespace gradcts

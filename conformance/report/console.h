@@ -1,6 +1,7 @@
 // The report for the person at the screen.
 #pragma once
 
+#include <chrono>
 #include <cstdio>
 #include <map>
 #include <string>
@@ -18,10 +19,9 @@ class ConsoleReporter : public Reporter {
   struct Options {
     bool terminal = false;  // progress line
     bool colours = false;
+    bool quiet = false;  // only what is not as expected: nothing at all when all is
   };
   ConsoleReporter(std::FILE* out, Options options);
-  // Terminal and colours as `out` and NO_COLOR say.
-  explicit ConsoleReporter(std::FILE* out);
 
   void on_start(const RunHeader& header) override;
   void on_progress(const std::string& id, std::size_t done) override;
@@ -29,6 +29,7 @@ class ConsoleReporter : public Reporter {
   void on_finish(const RunSummary& summary) override;
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Row {
     std::map<VerdictKind, std::size_t> counts;
     std::size_t expected_failures = 0;
@@ -56,9 +57,15 @@ class ConsoleReporter : public Reporter {
   std::size_t surprises_ = 0;
   std::vector<std::string> surprise_lines_;
   bool progress_shown_ = false;
+  Clock::time_point started_{}, progress_at_{};
 };
 
-// Colours as a stream wants them.
+// Terminal and colours as `out`, NO_COLOR and TERM say.
+ConsoleReporter::Options console_options(std::FILE* out);
 Paint paint_for(std::FILE* out);
+
+// "40 s", "3 min", "1 h 20 min": how long the rest takes if it goes on as so far. Empty in the
+// first five seconds: short work needs no estimate, and early ones jump.
+std::string time_left(std::size_t done, std::size_t total, std::chrono::duration<double> elapsed);
 
 }  // namespace gradcts

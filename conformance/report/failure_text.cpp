@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "conformance/report/graph.h"
+#include "conformance/report/words.h"
 #include "conformance/spec/spec.h"
 
 namespace gradcts {
@@ -37,9 +38,13 @@ std::string finding_text(const Finding& finding, const Paint& paint) {
 }
 
 // Findings grouped as they come: a clause's text stands once before those of one clause in a row.
-std::string findings_text(const Verdict& verdict, const Paint& paint) {
+std::string findings_text(const Verdict& verdict, const Paint& paint, std::size_t limit) {
   std::string text;
   for (std::size_t i = 0; i < verdict.findings.size(); ++i) {
+    if (i == limit) {
+      const std::string left = counted(verdict.findings.size() - i, "more finding");
+      return text + paint.dim(fmt::format("    ... and {}: the replay shows all\n", left));
+    }
     const Finding& finding = verdict.findings[i];
     const bool same = i > 0 && verdict.findings[i - 1].clause == finding.clause;
     text += same ? "\n" : clause_text(finding.clause, paint);
@@ -48,10 +53,31 @@ std::string findings_text(const Verdict& verdict, const Paint& paint) {
   return text;
 }
 
-std::string tested_clauses(const Scenario& scenario, const Paint& paint) {
+std::string tested_clauses(const Scenario& scenario, const Paint& paint, std::size_t limit) {
   std::string text;
-  for (const std::string& clause : scenario.clauses) text += clause_text(clause, paint);
+  for (std::size_t i = 0; i < scenario.clauses.size(); ++i) {
+    if (i < limit)
+      text += clause_text(scenario.clauses[i], paint);
+    else
+      text += fmt::format("  {}\n", paint.bold(scenario.clauses[i]));
+  }
   return text;
+}
+
+std::size_t count_lines(const std::string& text) {
+  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
+std::string first_lines(const std::string& text, std::size_t limit) {
+  std::size_t end = 0;
+  for (std::size_t line = 0; line < limit; ++line) {
+    end = text.find('\n', end);
+    if (end == std::string::npos) return text;
+    ++end;
+  }
+  const std::size_t left = count_lines(text.substr(end)) + (text.ends_with('\n') ? 0 : 1);
+  return left == 0 ? text
+                   : text.substr(0, end) + fmt::format("... and {}\n", counted(left, "more line"));
 }
 
 }  // namespace
@@ -101,25 +127,34 @@ std::string wrapped(std::string_view text, std::string_view indent, std::size_t 
   return result + line + "\n";
 }
 
-std::string failure_text(const ScenarioResult& result, const RunHeader& header,
-                         const Paint& paint) {
-  return failure_text(result, replay_command(header, result.planned.scenario->id), paint);
+std::string failure_text(const ScenarioResult& result, const RunHeader& header, const Paint& paint,
+                         Length length) {
+  return failure_text(result, replay_command(header, result.planned.scenario->id), paint, length);
 }
 
 std::string failure_text(const ScenarioResult& result, const std::string& replay,
-                         const Paint& paint) {
+                         const Paint& paint, Length length) {
+  constexpr std::size_t everything = static_cast<std::size_t>(-1);
+  const bool brief = length == Length::brief;
   const Scenario& scenario = *result.planned.scenario;
   std::string text = fmt::format("{} {}\n", paint.red(label(result)), paint.bold(scenario.id));
   text += wrapped(scenario.title, "  ");
   if (!result.standing.note.empty())
     text += fmt::format("  {}\n", paint.yellow(result.standing.note));
   const bool has_findings = !result.verdict.findings.empty();
-  text += has_findings ? findings_text(result.verdict, paint) : tested_clauses(scenario, paint);
+  text += has_findings ? findings_text(result.verdict, paint, brief ? 2 : everything)
+                       : tested_clauses(scenario, paint, brief ? 1 : everything);
   if (!result.verdict.detail.empty()) {
     text += fmt::format("  {}\n", paint.bold(to_text(result.verdict.kind)));
-    text += indented(result.verdict.detail, "    ");
+    text += indented(first_lines(result.verdict.detail, brief ? 9 : everything), "    ");
   }
-  text += fmt::format("  {}\n{}", paint.bold("graph"), indented(graph_text(scenario), "    "));
+  // Besides the graph come its heading, the replay and a line that says how much is left out.
+  constexpr std::size_t screen = 24, rest = 4;
+  const std::size_t taken = count_lines(text) + rest;
+  const std::size_t graph_lines =
+      brief ? std::max<std::size_t>(taken < screen ? screen - taken : 0, 3) : 40;
+  text += fmt::format("  {}\n{}", paint.bold("graph"),
+                      indented(graph_text(scenario, graph_lines), "    "));
   text += fmt::format("  {}\n    {}\n", paint.bold("replay"), replay);
   return text;
 }

@@ -2,6 +2,7 @@
 // again.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -27,10 +28,13 @@ class Paint {
 // "gradcts replay root/one --engine reference", ready for a shell.
 std::string replay_command(const RunHeader& header, const std::string& id);
 
-std::string failure_text(const ScenarioResult& result, const RunHeader& header, const Paint& paint);
+// Brief: a screen of 24 lines, unless the clause is very long; what is left out is counted.
+enum class Length : std::uint8_t { brief, full };
+std::string failure_text(const ScenarioResult& result, const RunHeader& header, const Paint& paint,
+                         Length length = Length::full);
 // The same with another command that shows it again.
 std::string failure_text(const ScenarioResult& result, const std::string& replay,
-                         const Paint& paint);
+                         const Paint& paint, Length length = Length::full);
 
 // A word as a shell takes it.
 std::string shell_word(const std::string& word);

@@ -47,7 +47,7 @@ class Drawing {
       if (users_[index(v)] == 0) draw_vertex(v, "", "");
     }
     if (left_out_ > 0)
-      text_ += fmt::format("... and {} that are not drawn\n", counted(left_out_, "line"));
+      text_ += fmt::format("... and {} not drawn\n", counted(left_out_, "line"));
     return std::move(text_);
   }
 

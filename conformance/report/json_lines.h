@@ -1,6 +1,6 @@
-// The report for programs: one JSON object a line, each with a `record`: first "header", one
-// "scenario" for each scenario in order, a "problem" for each problem of the run, and "summary"
-// last. Each line is written out as it comes, so that a run that is cut short leaves what it had.
+// The report for programs: one record a line (records.h): first "header", one "scenario" for each
+// scenario in order, a "problem" for each problem of the run, and "summary" last. Each line is
+// written out as it comes, so that a run that is cut short leaves what it had.
 #pragma once
 
 #include <cstdio>
@@ -26,10 +26,8 @@ class JsonLinesReporter : public Reporter {
   void write(const Json& json);
 
   std::string file_;
+  RunHeader header_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> out_;
 };
-
-// JSON text on one line, whatever bytes an engine put into it.
-std::string json_line(const Json& json);
 
 }  // namespace gradcts

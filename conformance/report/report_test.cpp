@@ -6,6 +6,7 @@
 
 #include "conformance/report/console.h"
 #include "conformance/report/explain.h"
+#include "conformance/report/failure_text.h"
 #include "conformance/report/graph.h"
 #include "conformance/report/json_lines.h"
 #include "conformance/report/junit.h"
@@ -47,6 +48,19 @@ std::string chain_json(int length) {
                      nodes);
 }
 
+// Many nodes on one leaf, and one that takes them all.
+std::string fan_json(int width) {
+  std::string nodes, names;
+  for (int i = 1; i <= width; ++i) {
+    nodes += fmt::format(R"({{"name": "f{}", "op": "neg", "inputs": ["x"]}},)", i);
+    names += fmt::format(R"({}"f{}")", i > 1 ? "," : "", i);
+  }
+  return fmt::format(R"({{"schema": "gradcts.scenario/1", "id": "topo/fan", "title": "fan",
+      "clauses": ["TOPO-1", "ROOT-2"], "leaves": [{{"name": "x", "value": 2}}],
+      "nodes": [{} {{"name": "top", "op": "custom", "inputs": [{}]}}], "program": [{{"do": "forward"}}]}})",
+                     nodes, names);
+}
+
 TEST(GraphText, DrawsFromRootsToLeaves) {
   EXPECT_EQ(graph_text(two_roots()),
             "z = power(y) exponent=3  <- root of step 1 (backward)\n"
@@ -66,7 +80,7 @@ TEST(GraphText, StopsAtTheLimit) {
   EXPECT_EQ(graph_text(two_roots(), 2),
             "z = power(y) exponent=3  <- root of step 1 (backward)\n"
             "└─ y = mul(x, x)  [tensor hook h]  <- root of step 1 (backward)\n"
-            "... and 2 lines that are not drawn\n");
+            "... and 2 lines not drawn\n");
 }
 
 TEST(GraphDot, NamesEveryPart) {
@@ -169,6 +183,57 @@ TEST_F(Reports, ConsoleShowsFailuresInFullAndATable) {
   EXPECT_THAT(text, AllOf(HasSubstr("unsupported"), HasSubstr("not checked: 1 scenario"),
                           HasSubstr("1  device.sim"), HasSubstr("2 not as expected")));
   EXPECT_THAT(text, Not(HasSubstr("\033"))) << "no colours unless asked for";
+}
+
+std::size_t count_lines(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+TEST_F(Reports, ABriefFailureFitsOnAScreen) {
+  const Scenario chain = read_scenario(parse_json(fan_json(60)));
+  ScenarioResult failed = result(chain, VerdictKind::fail);
+  for (int i = 0; i < 19; ++i) failed.verdict.findings.push_back(failed.verdict.findings.front());
+  const std::string brief = failure_text(failed, RunHeader{}, Paint(false), Length::brief);
+  EXPECT_LE(count_lines(brief), 24u) << brief;
+  EXPECT_THAT(brief, AllOf(HasSubstr("... and 18 more findings"), HasSubstr("lines not drawn"),
+                           HasSubstr("gradcts replay")));
+  EXPECT_GT(count_lines(failure_text(failed, RunHeader{}, Paint(false))), 100u)
+      << "the replay shows all";
+
+  ScenarioResult crash = result(chain, VerdictKind::crash);
+  crash.verdict.detail = "killed by signal 11\n";
+  for (int i = 0; i < 50; ++i) crash.verdict.detail += "  frame\n";
+  const std::string stack = failure_text(crash, RunHeader{}, Paint(false), Length::brief);
+  EXPECT_LE(count_lines(stack), 24u) << stack;
+  EXPECT_THAT(stack, AllOf(HasSubstr("killed by signal 11"), HasSubstr("... and 42 more lines")));
+}
+
+TEST_F(Reports, QuietIsSilentUnlessSomethingIsWrong) {
+  std::FILE* out = std::fopen(file("out").c_str(), "w");
+  ConsoleReporter good(out, {.quiet = true});
+  RunSummary fine;
+  fine.counts[VerdictKind::pass] = 1;
+  good.on_start({});
+  good.on_result(result(scenario_, VerdictKind::pass));
+  good.on_finish(fine);
+  std::fflush(out);
+  EXPECT_EQ(read_file(file("out")), "");
+  ConsoleReporter bad(out, {.quiet = true});
+  report_to(bad);
+  std::fclose(out);
+  EXPECT_THAT(read_file(file("out")),
+              AllOf(HasSubstr("FAIL root/two"), HasSubstr("2 not as expected"),
+                    Not(HasSubstr("unsupported")), Not(HasSubstr("area"))));
+}
+
+TEST(TimeLeft, IsSaidOnLongWork) {
+  using std::chrono::seconds;
+  EXPECT_EQ(time_left(10, 100, seconds(4)), "") << "too early";
+  EXPECT_EQ(time_left(0, 100, seconds(10)), "");
+  EXPECT_EQ(time_left(100, 100, seconds(10)), "");
+  EXPECT_EQ(time_left(50, 100, seconds(10)), "10 s");
+  EXPECT_EQ(time_left(1, 31, seconds(10)), "5 min");
+  EXPECT_EQ(time_left(1, 901, seconds(10)), "2 h 30 min");
 }
 
 TEST_F(Reports, ConsoleColoursWhenAsked) {

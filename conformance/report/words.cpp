@@ -315,6 +315,10 @@ std::string subject_text(const Scenario& scenario, const Event& event) {
 
 }  // namespace
 
+std::string subject_in_words(const Scenario& scenario, const Event& event) {
+  return subject_text(scenario, event);
+}
+
 std::string_view in_words(HookKind kind) {
   constexpr std::array<std::string_view, 8> words = {
       "tensor hook",          "retain_grad hook", "node pre-hook", "node post-hook",

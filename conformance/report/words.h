@@ -17,6 +17,8 @@ std::string in_words(const Scenario& scenario,
 std::string in_words(const Scenario& scenario, const Step& step);
 std::string in_words(const Scenario& scenario, const StepResult& result);
 std::string in_words(const Scenario& scenario, const Event& event);
+std::string subject_in_words(const Scenario& scenario,
+                             const Event& event);                // what it happened to: "y"
 std::string in_words(const std::optional<TensorValue>& tensor);  // undefined when unset
 std::string in_words(const StepExpectation& expectation);
 

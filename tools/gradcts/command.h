@@ -48,6 +48,8 @@ void add_lint_command(CLI::App& program, int& status);
 void add_fuzz_command(CLI::App& program, int& status);
 void add_shrink_command(CLI::App& program, int& status);
 void add_emit_command(CLI::App& program, int& status);
+void add_report_command(CLI::App& program, int& status);
+void add_manual_commands(CLI::App& program, int& status);  // manual and completion
 
 void add_suites_option(CLI::App& command, std::string& suites);
 

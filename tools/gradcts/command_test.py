@@ -79,12 +79,11 @@ class CommandTest(unittest.TestCase):
 class WrongUse(CommandTest):
     def test_flags(self):
         self.assertIn("--nonsense", self.expect_complaint(2, "run", "--nonsense"))
-        self.assertEqual(self.expect_complaint(2, "frobnicate"),
-                         "no command 'frobnicate'; there are: run, list, show, replay, lint")
+        self.assertRegex(self.expect_complaint(2, "frobnicate"),
+                         r"\Ano command 'frobnicate'; there are: run, list, show, replay, lint, [a-z, -]+\Z")
         self.assertIn("--shard '5/4'", self.expect_complaint(2, "run", "--shard", "5/4"))
         self.assertIn("no clause or area 'NO-1'", self.expect_complaint(2, "run", "--clause", "NO-1"))
-        self.assertIn("expected junit=FILE or json=FILE", self.expect_complaint(2, "run", "--report", "pdf=x"))
-        self.assertIn("martian", self.expect_complaint(2, "run", "--dialect", "martian"))
+        self.assertIn("expected junit=FILE, json=FILE or html=FILE", self.expect_complaint(2, "run", "--report", "pdf=x"))
         self.expect_complaint(2, "run", "-j", "0")
         self.expect_complaint(2, "run", "--timeout", "soon")
         self.expect_complaint(2, "show")
@@ -96,9 +95,14 @@ class WrongUse(CommandTest):
     def test_help_and_version(self):
         self.assertIn("Exit status:", self.expect_status(0, "--help").stdout)
         self.assertRegex(self.expect_status(0, "--version").stdout, r"\Agradcts \d+\.\d+\.\d+\n\Z")
-        for command in ("run", "list", "show", "replay", "lint"):
-            self.assertIn("Example:", self.expect_status(0, command, "--help").stdout)
+        for command in self.commands():
+            text = self.expect_status(0, command, "--help").stdout
+            self.assertRegex(text, rf"Examples?:\n(  .*\n)*  .*gradcts {command}", f"{command} --help has no example")
         self.assertNotIn("worker\n", self.expect_status(0, "--help").stdout)
+
+    def commands(self):
+        line = self.expect_complaint(2, "no-such-command")
+        return line.split("there are: ")[1].split(", ")
 
     def test_unknown_engine(self):
         line = self.expect_complaint(2, "run", "--engine", "nosuch", environment={"GRADCTS_ENGINE_PATH": ENGINES})
@@ -125,7 +129,7 @@ class WrongUse(CommandTest):
             "speaks interface version 999; this gradcts speaks 1"))
 
     def test_unwritable_reports(self):
-        for report in ("junit", "json"):
+        for report in ("junit", "json", "html"):
             line = self.expect_complaint(2, "run", "--engine", self.fake(), "--report", f"{report}=/no/such/folder/file")
             self.assertEqual(line, "/no/such/folder/file: cannot be written: No such file or directory")
 
@@ -399,6 +403,97 @@ class ListAndShow(CommandTest):
             self.assertIn(part, result.stdout)
         with open(outcome, encoding="utf-8") as file:
             self.assertIn("steps", json.load(file))
+
+
+class Reports(CommandTest):
+    """Files that are made of a run. What the page looks like is tested in a browser, with the reports."""
+
+    def setUp(self):
+        super().setUp()
+        self.suites = self.write("suite.json", suite(square("a"), square("b")))
+
+    def test_html(self):
+        page, run = self.path("page.html"), self.path("run.jsonl")
+        self.expect_status(0, "run", "--engine", self.fake(), "--suites", self.suites, "--report", f"html={page}",
+                           "--report", f"json={run}")
+        later = self.path("later.html")
+        result = self.expect_status(0, "report", f"html={later}", run, run, "--against", run)
+        self.assertEqual(result.stdout, f"{later}: 2 runs\n")
+        for path in (page, later):
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            self.assertIn("fake/a", text)
+            self.assertNotRegex(text, r"(src|href)=.?https?:", "the page loads nothing")
+
+    def test_reports_of_what_is_no_run(self):
+        page = "html=" + self.path("page.html")
+        bad = self.write("bad.jsonl", "no report\n")
+        self.assertTrue(self.expect_complaint(2, "report", page, bad).startswith(f"{bad}: line 1: "))
+        self.assertIn("cannot be read", self.expect_complaint(2, "report", page, self.path("none.jsonl")))
+        self.assertIn("expected html=FILE", self.expect_complaint(2, "report", "pdf=x", bad))
+        run, other = self.path("run.jsonl"), self.path("other.jsonl")
+        self.expect_status(0, "run", "--engine", self.fake(), "--suites", self.suites, "--report", f"json={run}")
+        with open(run, encoding="utf-8") as file:
+            text = file.read()
+        self.write("other.jsonl", text.replace('"engine":"fake"', '"engine":"another"'))
+        self.assertIn("is of engine 'another'", self.expect_complaint(2, "report", page, run, "--against", other))
+        self.assertFalse(os.path.exists(self.path("page.html")), "nothing is written when something is wrong")
+
+    def test_trace(self):
+        trace = self.path("trace.json")
+        self.expect_status(0, "replay", "fake/a", "--suites", self.suites, "--engine", self.fake(), "--trace", trace)
+        with open(trace, encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+        self.assertIn("y", [event["name"] for event in events if event["ph"] == "X"])
+        self.assertIn("/no/such/folder/t: cannot be written",
+                      self.expect_complaint(2, "replay", "fake/a", "--suites", self.suites, "--trace", "/no/such/folder/t"))
+
+    def test_quiet(self):
+        quiet = ("run", "--engine", self.fake(), "--quiet", "--suites")
+        self.assertEqual(self.expect_status(0, *quiet, self.suites).stdout, "")
+        path = self.write("crash.json", suite(square("a"), square("crash/null")))
+        result = self.expect_status(1, *quiet, path)
+        self.assertIn("CRASH fake/crash/null", result.stdout)
+        self.assertIn("1 not as expected", result.stdout)
+
+
+class Shell(CommandTest):
+    """The manual page and the completion, both made of the help."""
+
+    def complete(self, *words):
+        return self.expect_status(0, "complete", "--", *words).stdout.splitlines()
+
+    def test_completion(self):
+        self.assertIn("replay", self.complete("re"))
+        self.assertNotIn("complete", self.complete("comp"))
+        self.assertIn("--engine", self.complete("run", "--e"))
+        self.assertIn("html=", self.complete("run", "--report", ""))
+        self.assertIn("ROOT-2", self.complete("run", "--clause", "ROOT"))
+        suites = self.write("suite.json", suite(square("a"), square("b/one"), square("b/two")))
+        self.assertEqual(self.complete("run", "--suites", suites, "fa"), ["fake/"])
+        self.assertEqual(self.complete("show", "--suites", suites, "fake/"), ["fake/a", "fake/b/"])
+        self.assertEqual(self.complete("show", "--suites", suites, "fake/b/t"), ["fake/b/two"])
+        self.assertEqual(self.complete("run", "--expect", ""), [], "a file: the shell's own business")
+        result = self.expect_status(0, "complete", "--", "run", "--engine", "f", environment={"GRADCTS_ENGINE_PATH": ENGINES})
+        self.assertIn("fake", result.stdout.splitlines())
+
+    def test_bash_completes(self):
+        script = self.write("completion", self.expect_status(0, "completion").stdout)
+        ask = (f"source {script}; COMP_WORDS=({GRADCTS} rep); COMP_CWORD=1; _gradcts 2>/dev/null; "
+               "printf '%s\\n' \"${COMPREPLY[@]}\"")
+        result = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, timeout=60, check=True)
+        self.assertEqual(result.stdout.split(), ["replay", "report"])
+
+    def test_manual(self):
+        page = self.expect_status(0, "manual").stdout
+        self.assertTrue(page.startswith('.TH GRADCTS 1'))
+        help_text = self.expect_status(0, "run", "--help").stdout
+        for part in (r"\-\-shard", r"\-\-no\-expect", ".SS replay", ".SH EXIT STATUS", "everything as expected"):
+            self.assertIn(part, page)
+        self.assertIn("may be repeated", help_text)
+        self.assertIn("may be repeated", page)
+        for line in page.splitlines():
+            self.assertRegex(line, r"\A([^.']|\.(TH|SH|SS|TP|PP|nf|fi)\b|\Z)", "no line is taken for a command of troff")
 
 
 class Liars(CommandTest):

@@ -36,7 +36,10 @@ void add_lint_command(CLI::App& program, int& status) {
   const auto paths = std::make_shared<std::vector<std::string>>();
   command.add_option("paths", *paths, "Folders or files (default: the suites of gradcts)")
       ->type_name("PATH");
-  command.footer("Example:\n  gradcts lint conformance/suites/root");
+  command.footer(
+      "Examples:\n"
+      "  gradcts lint                                      # the suites of gradcts\n"
+      "  gradcts lint conformance/suites/root my-scenario.json");
   command.callback([paths, &status] { status = lint_and_print(*paths); });
 }
 

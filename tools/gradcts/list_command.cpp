@@ -222,7 +222,11 @@ void add_list_command(CLI::App& program, int& status) {
       .add_option("patterns", options->patterns,
                   "With --scenarios: only these, as for `gradcts run`")
       ->type_name("PATTERN");
-  command.footer("Example:\n  gradcts list --clauses --json");
+  command.footer(
+      "Examples:\n"
+      "  gradcts list root                                 # the scenarios below root\n"
+      "  gradcts list --engines                            # engines that are found\n"
+      "  gradcts list --clauses --json");
   command.callback([options, &status] { status = show_list(*options); });
 }
 

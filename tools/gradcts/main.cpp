@@ -23,7 +23,7 @@ constexpr const char* footer = R"(Exit status:
   2  wrong use: flags, files, names
   3  an engine or gradcts itself could not work
 
-`gradcts COMMAND --help` explains a command, with an example.)";
+`gradcts COMMAND --help` explains a command, with examples.)";
 
 int complain(const std::exception& problem, ExitStatus status) {
   std::fflush(stdout);
@@ -36,7 +36,7 @@ void check_command(const CLI::App& program, const std::string& word) {
   std::vector<std::string> names;
   for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; })) {
     if (command->get_name() == word) return;
-    names.push_back(command->get_name());
+    if (!command->get_group().empty()) names.push_back(command->get_name());
   }
   throw WrongUse(fmt::format("no command '{}'; there are: {}", word, fmt::join(names, ", ")));
 }
@@ -56,6 +56,8 @@ int parse_and_run(int argc, char** argv) {
   add_shrink_command(program, status);
   add_emit_command(program, status);
   add_explore_command(program, status);
+  add_report_command(program, status);
+  add_manual_commands(program, status);
   if (argc > 1 && argv[1][0] != '-') check_command(program, argv[1]);
   try {
     program.parse(argc, argv);

@@ -5,6 +5,8 @@
 #include "conformance/report/console.h"
 #include "conformance/report/explain.h"
 #include "conformance/report/failure_text.h"
+#include "conformance/report/records.h"
+#include "conformance/report/trace.h"
 #include "conformance/runner/engine_locator.h"
 #include "conformance/runner/file_text.h"
 #include "conformance/runner/run.h"
@@ -19,6 +21,7 @@ struct Options {
   std::string engine = "reference";
   std::string suites;
   std::string outcome;
+  std::string trace;
   double timeout = 10;
   int repeat = 1;
 };
@@ -33,15 +36,25 @@ std::string pass_text(const ScenarioResult& result) {
                      wrapped(result.planned.scenario->title, "  "));
 }
 
-void write_outcome_file(const std::string& file, const ScenarioResult& result) {
-  if (!result.outcome)
-    throw std::runtime_error(fmt::format("{}: not written: the engine gave no outcome", file));
-  write_file(file, write_outcome(*result.outcome, *result.planned.scenario).dump(2) + "\n");
+void write_files(const Options& options, const ScenarioResult& result) {
+  for (const std::string& file : {options.outcome, options.trace}) {
+    if (!file.empty() && !result.outcome)
+      throw std::runtime_error(fmt::format("{}: not written: the engine gave no outcome", file));
+  }
+  const Scenario& scenario = *result.planned.scenario;
+  if (!options.outcome.empty())
+    write_file(options.outcome, write_outcome(*result.outcome, scenario).dump(2) + "\n");
+  if (!options.trace.empty()) {
+    const Json trace = trace_json(scenario, make_timeline(scenario, *result.outcome));
+    write_file(options.trace, json_line(trace) + "\n");
+  }
 }
 
 int replay(const Options& options) {
   const Chosen chosen = choose_scenario(options.target, options.suites);
-  if (!options.outcome.empty()) or_wrong_use([&] { check_writable(options.outcome); });
+  for (const std::string& file : {options.outcome, options.trace}) {
+    if (!file.empty()) or_wrong_use([&] { check_writable(file); });
+  }
   RunOptions run_options;
   run_options.worker.engine_path = find_engine(options.engine).path;
   run_options.worker.timeout = std::chrono::milliseconds(static_cast<int>(options.timeout * 1000));
@@ -50,14 +63,15 @@ int replay(const Options& options) {
   RunHeader header;
   header.engine_argument = options.engine;
   // A scenario that was given as a file is found again only in that file.
-  header.suites = std::filesystem::is_regular_file(options.target) ? options.target : options.suites;
+  header.suites =
+      std::filesystem::is_regular_file(options.target) ? options.target : options.suites;
   header.suites_given = !header.suites.empty();
   header.timeout = run_options.worker.timeout;
   const ScenarioResult result = run_scenario(chosen.planned, worker, run_options);
   const bool pass = result.verdict.kind == VerdictKind::pass;
   print(pass ? pass_text(result) : failure_text(result, header, paint_for(stdout)));
   if (result.outcome) print(explain(*result.planned.scenario, *result.outcome));
-  if (!options.outcome.empty()) write_outcome_file(options.outcome, result);
+  write_files(options, result);
   return status_of(result.verdict.kind);
 }
 
@@ -78,6 +92,10 @@ void add_replay_command(CLI::App& program, int& status) {
   command.add_option("--outcome", options->outcome, "Also write the outcome as JSON")
       ->type_name("FILE");
   command
+      .add_option("--trace", options->trace,
+                  "Also write what happened as a trace for Perfetto or chrome://tracing")
+      ->type_name("FILE");
+  command
       .add_option("--timeout", options->timeout, "Seconds before it counts as a hang (default 10)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.001, 86400.0));
@@ -87,7 +105,11 @@ void add_replay_command(CLI::App& program, int& status) {
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
   command.footer(
-      "Example:\n  gradcts replay root/leaf/below-another-root/x-first --engine libtorch --outcome outcome.json");
+      "Examples:\n"
+      "  gradcts replay root/leaf/below-another-root/x-first --engine libtorch\n"
+      "  gradcts replay stream/waits/producers/s1-s2-s1 --trace trace.json   # open it at "
+      "https://ui.perfetto.dev\n"
+      "  gradcts replay my-scenario.json --engine path/to/libmy-engine.so --outcome outcome.json");
   command.callback([options, &status] { status = replay(*options); });
 }
 

@@ -7,6 +7,7 @@
 #include "conformance/report/console.h"
 #include "conformance/report/json_lines.h"
 #include "conformance/report/junit.h"
+#include "conformance/report/page.h"
 #include "conformance/runner/engine_locator.h"
 #include "conformance/runner/run.h"
 #include "conformance/runner/selection.h"
@@ -31,6 +32,7 @@ struct Options {
   std::string expect;
   std::string dialect;
   bool no_expect = false;
+  bool quiet = false;
   double timeout = 10;
   int jobs = 1;
   int repeat = 1;
@@ -79,7 +81,10 @@ class RunCommand {
     or_wrong_use([&] {
       for (const std::string& report : options_.reports) open_report(report);
     });
-    reporters_.push_back(&console_);
+    ConsoleReporter::Options console = console_options(stdout);
+    console.quiet = options_.quiet;
+    console_ = std::make_unique<ConsoleReporter>(stdout, console);
+    reporters_.push_back(console_.get());
     for (const auto& reporter : files_) reporters_.push_back(reporter.get());
   }
 
@@ -87,11 +92,13 @@ class RunCommand {
     const std::size_t equals = report.find('=');
     const std::string kind = report.substr(0, equals);
     const std::string file = equals == std::string::npos ? "" : report.substr(equals + 1);
-    if (file.empty() || (kind != "junit" && kind != "json")) {
-      throw WrongUse(fmt::format("--report '{}': expected junit=FILE or json=FILE", report));
+    if (file.empty() || (kind != "junit" && kind != "json" && kind != "html")) {
+      throw WrongUse(
+          fmt::format("--report '{}': expected junit=FILE, json=FILE or html=FILE", report));
     }
     if (kind == "junit") files_.push_back(std::make_unique<JUnitReporter>(file));
     if (kind == "json") files_.push_back(std::make_unique<JsonLinesReporter>(file));
+    if (kind == "html") files_.push_back(std::make_unique<HtmlReporter>(file));
   }
 
   void load_expectations_for(const std::string& engine) {
@@ -146,7 +153,7 @@ class RunCommand {
   std::unique_ptr<SuiteFolder> suites_;
   std::vector<PlannedScenario> chosen_;
   std::vector<std::string> dead_patterns_;
-  ConsoleReporter console_{stdout};
+  std::unique_ptr<ConsoleReporter> console_;
   std::vector<std::unique_ptr<Reporter>> files_;
   std::vector<Reporter*> reporters_;
   RunOptions run_options_;
@@ -203,11 +210,16 @@ void add_run_options(CLI::App& command, Options& options) {
       .add_flag("--no-expect", options.no_expect,
                 "Not even those that are kept beside the suites for known engines")
       ->excludes(expect);
+}
+
+void add_output_options(CLI::App& command, Options& options) {
   command
       .add_option("--report", options.reports,
-                  "Also write junit=FILE or json=FILE (may be repeated)")
+                  "Also write junit=FILE, json=FILE or html=FILE (may be repeated)")
       ->type_name("KIND=FILE")
       ->allow_extra_args(false);
+  command.add_flag("-q,--quiet", options.quiet,
+                   "Print only what is not as expected: nothing when all is");
 }
 
 }  // namespace
@@ -223,8 +235,14 @@ void add_run_command(CLI::App& program, int& status) {
   add_suites_option(command, options->suites);
   add_selection_options(command, *options);
   add_run_options(command, *options);
+  add_output_options(command, *options);
   command.footer(
-      "Example:\n  gradcts run root topo --engine libtorch -j 2 --report junit=report.xml");
+      "Examples:\n"
+      "  gradcts run                                       # everything, on the reference engine\n"
+      "  gradcts run root topo --engine libtorch -j 2 --report junit=report.xml\n"
+      "  gradcts run --clause STREAM --engine path/to/libmy-engine.so --report html=report.html\n"
+      "  gradcts run --quiet --repeat 10 thread reent      # says nothing unless something is "
+      "wrong");
   command.callback([options, &status] { status = RunCommand(*options).run(); });
 }
 

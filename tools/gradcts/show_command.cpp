@@ -56,7 +56,11 @@ void add_show_command(CLI::App& program, int& status) {
       .add_option("--dialect", options->dialect,
                   "What is right in this dialect (default: reference)")
       ->type_name("NAME");
-  command.footer("Example:\n  gradcts show root/leaf/below-another-root/x-first --svg graph.svg");
+  command.footer(
+      "Examples:\n"
+      "  gradcts show root/leaf/below-another-root/x-first\n"
+      "  gradcts show root/leaf/below-another-root/x-first --svg graph.svg\n"
+      "  gradcts show my-scenario.json --json              # templates filled in");
   command.callback([options, &status] { status = show(*options); });
 }
 
