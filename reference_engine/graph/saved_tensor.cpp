@@ -34,22 +34,40 @@ std::shared_ptr<void> pack(const SavedTensorHooks& hooks, const Tensor& tensor) 
 
 }  // namespace
 
+// What a pair of hooks made of a tensor.
+struct SavedTensor::Packed {
+  HooksPointer hooks;
+  std::shared_ptr<void> value;
+  InputMetadata kind;  // of the tensor
+
+  // Throws where the hook returns another kind of tensor: the node would read what is not there.
+  Tensor unpack(const Node& owner) const {
+    Tensor tensor = hooks->unpack(value);
+    if (tensor.defined() && tensor.shape() == kind.shape && tensor.type() == kind.type &&
+        tensor.device() == kind.device()) {
+      return tensor;
+    }
+    throw Error(ErrorCategory::hook_result, "an unpack hook for saved tensors of node " +
+                                                owner.name() + " returned a tensor " +
+                                                describe(tensor) + ", expected " + describe(kind));
+  }
+};
+
 struct SavedTensor::Content {
   Tensor tensor;  // without its place in the graph, unless it is a leaf; undefined if packed
   Edge edge;      // that place
   bool is_output = false;  // then the place is a slot of the owner
   std::uint32_t slot = 0;
   std::uint32_t version = 0;
-  HooksPointer hooks;
-  std::shared_ptr<void> packed;
+  std::unique_ptr<const Packed> packed;  // null where no hooks were set
 };
 
 std::shared_ptr<SavedTensor::Content> SavedTensor::make_content(const Tensor& tensor) {
   auto content = std::make_shared<Content>();
   content->version = tensor.version();
   if (!hooks_of_thread().empty()) {
-    content->hooks = hooks_of_thread().back();  // held: the hook may close its own context (B051)
-    content->packed = pack(*content->hooks, tensor);
+    const HooksPointer hooks = hooks_of_thread().back();  // held: it may close its context (B051)
+    content->packed.reset(new Packed{hooks, pack(*hooks, tensor), InputMetadata(tensor)});
   }
   return content;
 }
@@ -58,7 +76,7 @@ void SavedTensor::save(const Tensor& tensor) {
   if (!tensor.defined()) return;
   auto content = make_content(tensor);
   const AutogradState* state = autograd_state(tensor);
-  if (content->hooks) {
+  if (content->packed) {
     content->edge = gradient_edge(tensor);
   } else if (state != nullptr && state->producer) {
     // An in-place operation may give the tensor a new history that leads here: no cycle (LIFE-1).
@@ -75,7 +93,7 @@ void SavedTensor::save_output(const Tensor& output) {
   auto content = make_content(output);
   content->is_output = true;
   content->slot = gradient_edge(output).slot;
-  if (!content->hooks) content->tensor = output.alias();
+  if (!content->packed) content->tensor = output.alias();
   LockGuard lock(mutex_);
   content_ = std::move(content);
 }
@@ -93,8 +111,8 @@ Tensor SavedTensor::unpack(Node& owner) const {
     content = content_;
   }
   if (!content) return {};
-  Tensor tensor = content->hooks ? content->hooks->unpack(content->packed) : content->tensor;
-  if (!content->hooks && tensor.version() != content->version) {
+  Tensor tensor = content->packed ? content->packed->unpack(owner) : content->tensor;
+  if (!content->packed && tensor.version() != content->version) {
     throw Error(ErrorCategory::saved_tensor_modified,
                 "node " + owner.name() + " saved a tensor " + describe(tensor) + " at version " +
                     std::to_string(content->version) +

@@ -17,7 +17,8 @@
 
 namespace gradcts::reference {
 
-// `pack` turns a tensor (without history) into anything; `unpack` turns that back into a tensor.
+// `pack` turns a tensor (without history) into anything; `unpack` turns that back into a tensor of
+// the same shape, type and device, and one of another kind is Error(hook_result).
 struct SavedTensorHooks {
   std::function<std::shared_ptr<void>(const Tensor&)> pack;
   std::function<Tensor(const std::shared_ptr<void>&)> unpack;
@@ -42,6 +43,7 @@ class SavedTensor {
   void release();
 
  private:
+  struct Packed;
   struct Content;
   static std::shared_ptr<Content> make_content(const Tensor& tensor);
 
