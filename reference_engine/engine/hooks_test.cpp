@@ -1,8 +1,11 @@
 // Hooks of every kind, as the engine runs them.
+#include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "reference_engine/engine/multi_tensor_hook.h"
 #include "reference_engine/graph/anomaly.h"
+#include "reference_engine/testing/threads.h"
 #include "reference_engine/testing/values.h"
 
 namespace gradcts::reference {
@@ -260,6 +263,48 @@ TEST(Anomaly, ANOM_2_the_report_shows_the_chain_of_nodes) {
       describe_origin(*producer(first)),
       ::testing::AllOf(HasSubstr("node Mul was made by"), HasSubstr("in the backward of node Exp"),
                        HasSubstr("node Exp was made by")));
+}
+
+// Made on the device's thread in the backward of Exp, and in the backward of that one; and the NaN
+// shows in a pass of a third thread.
+TEST(Anomaly, ANOM_2_the_chain_goes_on_across_threads) {
+  constexpr Device sim0{DeviceType::sim, 0};
+  const auto on_device = [&](double value) { return full({1}, value, ScalarType::float64, sim0); };
+  const AnomalyGuard guard(true);
+  const Tensor x = leaf({2}, ScalarType::float64, sim0);
+  const Tensor seed = leaf({1}, ScalarType::float64, sim0);
+  const auto options = GradOptions{.keep_graph = true, .create_graph = true};
+  const Tensor first = grad({exp(x)}, {seed}, {x}, options)[0];
+  const Tensor second = grad({first}, {on_device(1)}, {seed}, options)[0];
+  std::string text;
+  std::thread([&] {
+    const AnomalyGuard of_thread(true);
+    text = message_of([&] { backward({second}, {on_device(NAN)}); });
+  }).join();
+  EXPECT_THAT(text, HasSubstr("returned NaN in its output"));
+  const auto in_first = text.find("in the backward of node " + producer(first)->name());
+  const auto in_exp = text.find("in the backward of node Exp");
+  const auto exp_made = text.find("node Exp was made by");
+  EXPECT_LT(in_first, in_exp);
+  EXPECT_LT(in_exp, exp_made);
+  EXPECT_NE(exp_made, std::string::npos);
+}
+
+// Each origin refers to the one before; a long chain of them is freed, and told, on a small stack.
+TEST(Anomaly, ANOM_2_TOPO_8_a_long_chain_of_origins) {
+  static constexpr int length = 5'000;
+  on_small_stack([] {
+    const AnomalyGuard guard(true, false);
+    Tensor from = leaf({1});
+    Tensor value = scale(from, 1);
+    for (int i = 0; i < length; ++i) {
+      Tensor seed = leaf({1});
+      value = grad({value}, {seed}, {from}, {.create_graph = true})[0];
+      from = seed;
+    }
+    const std::string text = describe_origin(*producer(value));
+    EXPECT_GT(std::count(text.begin(), text.end(), '\n'), length);
+  });
 }
 
 TEST(Anomaly, ANOM_3_modes_nest_and_come_back_after_errors) {

@@ -9,11 +9,13 @@
 #include "reference_engine/graph/node.h"
 #include "reference_engine/graph/node_hooks.h"
 #include "reference_engine/graph/thread_mode.h"
+#include "reference_engine/memory/disposal.h"
 
 namespace gradcts::reference {
 
-// Calls are kept as addresses, and turned into names when somebody asks.
-class NodeOrigin {
+// Calls are kept as addresses, and turned into names when somebody asks. Chains may be long: one
+// derivative after another adds a link.
+class NodeOrigin : public Disposable {
  public:
   NodeOrigin(std::vector<void*> calls, std::string parent_name, NodeOriginPointer parent)
       : calls_(std::move(calls)),
@@ -21,13 +23,20 @@ class NodeOrigin {
         parent_(std::move(parent)) {}
 
   std::string describe(const std::string& node_name) const {
-    std::string text = "node " + node_name + " was made by:\n" + describe_calls();
-    if (!parent_name_.empty()) text += "in the backward of node " + parent_name_ + "\n";
-    if (parent_) text += parent_->describe(parent_name_);
+    std::string text = describe_one(node_name);
+    for (const NodeOrigin* origin = this; origin->parent_; origin = origin->parent_.get()) {
+      text += origin->parent_->describe_one(origin->parent_name_);
+    }
     return text;
   }
 
  private:
+  std::string describe_one(const std::string& node_name) const {
+    std::string text = "node " + node_name + " was made by:\n" + describe_calls();
+    if (!parent_name_.empty()) text += "in the backward of node " + parent_name_ + "\n";
+    return text;
+  }
+
   std::string describe_calls() const {
     std::string text;
     char** names = backtrace_symbols(calls_.data(), static_cast<int>(calls_.size()));
@@ -62,8 +71,9 @@ NodeOriginPointer current_origin() {
   calls.resize(static_cast<std::size_t>(backtrace(calls.data(), static_cast<int>(calls.size()))));
   const Node* parent = mode.running.node;
   const NodeHooks* hooks = parent ? parent->hooks() : nullptr;
-  return std::make_shared<const NodeOrigin>(std::move(calls), parent ? parent->name() : "",
-                                            hooks ? hooks->origin : nullptr);
+  return NodeOriginPointer(new NodeOrigin(std::move(calls), parent ? parent->name() : "",
+                                          hooks ? hooks->origin : nullptr),
+                           dispose);
 }
 
 std::string describe_origin(const Node& node) {
