@@ -14,13 +14,14 @@ void AnnouncedGradient::deliver(Tensor gradient) {
         mismatch->category,
         "the gradient announced for node " + node.name() + " is invalid: " + mismatch->message));
   }
+  Tensor left;
   LockGuard lock(mutex_);
   if (phase_ != Phase::open) return;
   phase_ = Phase::arrived;
   if (gradient.defined()) written_on_ = current_stream(gradient.device());
   gradient_ = std::move(gradient);
   error_ = std::move(error);
-  if (task_) hand_over();
+  if (task_) left = hand_over();
 }
 
 void AnnouncedGradient::fail(std::exception_ptr error) {
@@ -33,10 +34,11 @@ void AnnouncedGradient::fail(std::exception_ptr error) {
 
 void AnnouncedGradient::attach(GraphTask& task, std::uint32_t order) {
   task.add_outstanding();
+  Tensor left;
   LockGuard lock(mutex_);
   task_ = &task;
   order_ = order;
-  if (phase_ == Phase::arrived) hand_over();
+  if (phase_ == Phase::arrived) left = hand_over();
 }
 
 void AnnouncedGradient::cancel() {
@@ -47,14 +49,16 @@ void AnnouncedGradient::cancel() {
 }
 
 // The pass counts on this one until it is finished here, so it is still there.
-void AnnouncedGradient::hand_over() {
+Tensor AnnouncedGradient::hand_over() {
   phase_ = Phase::over;
+  Tensor gradient = std::move(gradient_);
   if (error_) {
     task_->set_error(error_);
   } else if (!task_->has_error()) {
-    deliver_announced(*task_, edge_, std::move(gradient_), written_on_, order_);
+    deliver_announced(*task_, edge_, gradient, written_on_, order_);
   }
   task_->finish_one();
+  return gradient;
 }
 
 }  // namespace gradcts::reference

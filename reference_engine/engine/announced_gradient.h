@@ -36,7 +36,8 @@ class AnnouncedGradient {
  private:
   enum class Phase { open, arrived, over };
 
-  void hand_over() GRADCTS_REQUIRES(mutex_);
+  // Returns what the pass did not take, to be let go after the lock (LIFE-2).
+  Tensor hand_over() GRADCTS_REQUIRES(mutex_);
 
   const Edge edge_;
   Mutex mutex_;

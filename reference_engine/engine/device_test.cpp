@@ -1,7 +1,10 @@
 // Passes over simulated devices: threads, streams, order of sums.
+#include <atomic>
 #include <thread>
 
 #include "reference_engine/device/simulated_device.h"
+#include "reference_engine/device/simulated_runtime.h"
+#include "reference_engine/testing/threads.h"
 #include "reference_engine/testing/values.h"
 
 namespace gradcts::reference {
@@ -55,6 +58,90 @@ TEST(Devices, DEV_4_the_callers_current_device_is_unchanged) {
   Tensor x = leaf({1});
   backward({custom({x}, [](Gradients g) { return set_current_device(sim0), g; })});
   EXPECT_EQ(current_device(DeviceType::sim), sim1);
+}
+
+// A type of device of the test's own, with two devices, one of which can be told to refuse.
+class MoodyRuntime : public SimulatedRuntime {
+ public:
+  MoodyRuntime() : SimulatedRuntime(DeviceType::cuda, 2) {}
+  void check_usable(Device device) const override {
+    if (device.index == 1 && refuses) throw std::runtime_error("out of order");
+    SimulatedRuntime::check_usable(device);
+  }
+  static inline std::atomic<bool> refuses{false};
+};
+
+class OwnDevices : public ::testing::Test {
+ protected:
+  OwnDevices() {
+    MoodyRuntime::refuses = false;
+    static const auto runtime = std::make_shared<MoodyRuntime>();
+    register_runtime(DeviceType::cuda, runtime);
+  }
+
+  // A pass over the CPU and the device.
+  static double run_on(Engine& engine, Device device) {
+    Tensor x = leaf({1});
+    const Root root{gradient_edge(to_device(scale(to_device(x, device), 2), cpu)), vector_of({3})};
+    engine.backward({&root, 1});
+    return gradient_values(x)[0];
+  }
+
+  Engine engine_;
+  const Device first_{DeviceType::cuda, 0};
+  const Device second_{DeviceType::cuda, 1};
+};
+
+TEST_F(OwnDevices, DEV_5_a_type_that_is_registered_later_works_on_an_engine_that_runs) {
+  EXPECT_EQ(run_on(engine_, sim0), 6);
+  register_runtime(DeviceType::cuda, std::make_shared<MoodyRuntime>());
+  EXPECT_EQ(run_on(engine_, first_), 6);
+  EXPECT_EQ(run_on(engine_, second_), 6);
+  EXPECT_EQ(engine_.device_thread_count(), 3);
+}
+
+TEST_F(OwnDevices, DEV_5_a_device_that_refuses_fails_the_passes_that_need_it_and_no_other) {
+  EXPECT_EQ(run_on(engine_, first_), 6);
+  MoodyRuntime::refuses = true;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(message_of([&] { run_on(engine_, second_); }), "out of order");
+    EXPECT_EQ(run_on(engine_, first_), 6);
+    EXPECT_EQ(run_on(engine_, sim0), 6);
+    EXPECT_EQ(run_on(engine_, cpu), 6);
+  }
+  MoodyRuntime::refuses = false;
+  EXPECT_EQ(run_on(engine_, second_), 6);
+}
+
+TEST_F(OwnDevices, DEV_5_a_nested_pass_that_needs_it_fails_alone) {
+  MoodyRuntime::refuses = true;
+  Tensor x = leaf({1});
+  const Tensor y = custom({to_device(x, sim0)}, [&](Gradients g) {
+    const RecordingGuard recording(true);
+    EXPECT_EQ(message_of([&] { run_on(engine_, second_); }), "out of order");
+    EXPECT_EQ(run_on(engine_, first_), 6);
+    return g;
+  });
+  const Root root{gradient_edge(to_device(y, cpu)), vector_of({1})};
+  engine_.backward({&root, 1});
+  EXPECT_THAT(gradient_values(x), ElementsAre(1));
+}
+
+// An index that the type does not have.
+TEST(Devices, DEV_5_a_device_that_is_not_there_fails_the_pass_by_name) {
+  constexpr Device other3{DeviceType::other, 3};
+  Engine engine;
+  Tensor x = leaf({1});
+  auto node = make_node<FunctionNode>(same);
+  node->set_next_edges({gradient_edge(x)});
+  InputMetadata slot(x);
+  slot.stream = Stream{other3};
+  node->add_slot(slot);
+  const Root root{{node, 0}, Tensor()};
+  const auto call = [&] { engine.backward({&root, 1}); };
+  EXPECT_EQ(category_of(call), ErrorCategory::invalid_argument);
+  EXPECT_THAT(message_of(call), HasSubstr("other:3"));
+  until([&] { return engine.device_thread_count() == 0; });
 }
 
 TEST(Devices, REENT_1_a_pass_started_on_a_device_thread_completes_there) {

@@ -1,6 +1,7 @@
 #include "reference_engine/engine/engine.h"
 
 #include "reference_engine/engine/engine_state.h"
+#include "reference_engine/engine/fork_guard.h"
 #include "reference_engine/engine/plan.h"
 #include "reference_engine/engine/thread_context.h"
 #include "reference_engine/engine/validation.h"
@@ -50,7 +51,7 @@ std::uint32_t add_capture(GraphTask& task, PlannedCapture capture) {
 Target target_of_input(GraphTask& task, const Tensor& input, const Edge& edge) {
   Target target{edge.node.get(), true, 0};
   if (is_leaf(input) || retains_grad(input)) return target;
-  target.capture = add_capture(task, {edge.slot, 0, nullptr, make_autograd_state(input).cell(), 0});
+  target.capture = add_capture(task, {edge.slot, 0, {}, make_autograd_state(input).cell(), 0});
   return target;
 }
 
@@ -81,9 +82,8 @@ std::vector<Target> targets_of_captures(GraphTask& task, absl::Span<const Captur
   for (std::uint32_t i = 0; i < captures.size(); ++i) {
     const Edge& edge = captures[i].edge;
     if (!edge) continue;
-    const auto* hooks = captures[i].hooks.empty() ? nullptr : &captures[i].hooks;
     targets.push_back(
-        {edge.node.get(), false, add_capture(task, {edge.slot, i, hooks, nullptr, 0})});
+        {edge.node.get(), false, add_capture(task, {edge.slot, i, captures[i].hooks, nullptr, 0})});
   }
   task.results.resize(captures.size());
   return targets;
@@ -184,23 +184,33 @@ PassFuturePointer Engine::start_grad(std::vector<Root> roots, std::vector<Captur
                 options = std::move(options)] { return state->grad(roots, captures, options); });
 }
 
+// Whoever sees the result may count on it that the graph and the caller's value are let go here
+// (LIFE-1, TLS-2). A child process has no threads, and the pass says so at once (FORK-1).
 PassFuturePointer Engine::start(std::function<std::vector<Tensor>()> pass) {
   auto future = std::make_shared<PassFuture>();
-  state_->pool->run([future, pass = std::move(pass), value = thread_local_value(),
-                     anomaly = anomaly_mode(), devices = current_devices()] {
-    const CurrentDevicesGuard device_guard(devices);
-    const ThreadStateGuard state_guard;
-    thread_mode().value = value;
-    thread_mode().anomaly = anomaly;
+  auto work = [future, pass = std::move(pass), value = thread_local_value(),
+               anomaly = anomaly_mode(), devices = current_devices()]() mutable {
     std::vector<Tensor> gradients;
     std::exception_ptr error;
-    try {
-      gradients = pass();
-    } catch (...) {
-      error = std::current_exception();
+    {
+      const CurrentDevicesGuard device_guard(devices);
+      const ThreadStateGuard state_guard;
+      thread_mode().value = std::move(value);
+      thread_mode().anomaly = anomaly;
+      try {
+        gradients = pass();
+      } catch (...) {
+        error = std::current_exception();
+      }
+      pass = nullptr;
     }
     future->complete(std::move(gradients), std::move(error));
-  });
+  };
+  if (is_forked_after_workers()) {
+    work();
+  } else {
+    state_->pool->run(std::move(work));
+  }
   return future;
 }
 

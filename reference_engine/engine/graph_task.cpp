@@ -117,6 +117,10 @@ std::exception_ptr GraphTask::error() const {
   return error_;
 }
 
+void GraphTask::cancel_announced() {
+  for (const auto& gradient : announced) gradient->cancel();
+}
+
 // After the subtraction the pass may be gone, unless this thread was the one to end it.
 void GraphTask::finish_shared(std::int64_t count) {
   const std::shared_ptr<ReadyQueue> owner_queue = queue;
@@ -130,6 +134,7 @@ void GraphTask::finish_shared(std::int64_t count) {
 }
 
 void GraphTask::leave() {
+  if (has_error()) cancel_announced();
   if (outstanding_.load(std::memory_order_acquire) == 1) {
     delete this;
     return;

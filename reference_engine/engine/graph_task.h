@@ -50,10 +50,10 @@ struct Delivery {
 // One captured slot of a node.
 struct PlannedCapture {
   std::uint32_t slot;
-  std::uint32_t result;                   // its place in what grad() returns
-  const std::vector<CaptureHook>* hooks;  // may be null
-  GradientCellPointer accumulate_into;    // for inputs=: the gradient is added there, not returned
-  std::uint32_t next = 0;                 // the node's next capture, counted from 1; 0: none
+  std::uint32_t result;            // its place in what grad() returns
+  std::vector<CaptureHook> hooks;  // the caller's may be gone while the pass still runs (ERR-5)
+  GradientCellPointer accumulate_into;  // for inputs=: the gradient is added there, not returned
+  std::uint32_t next = 0;               // the node's next capture, counted from 1; 0: none
 };
 
 struct PassOptions {
@@ -160,6 +160,9 @@ class GraphTask {
     return outstanding_.load(std::memory_order_acquire) == 1 ||
            (options.exit_on_error && has_error());
   }
+
+  // After an error nothing from outside is waited for. For the owner.
+  void cancel_announced();
 
   bool is_given_up() const { return is_given_up_.load(std::memory_order_relaxed); }
 

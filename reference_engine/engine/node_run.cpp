@@ -139,9 +139,8 @@ void note_written(GraphTask& task, Stream stream) {
 }
 
 Tensor run_capture_hooks(const PlannedCapture& capture, const Node& node, Tensor gradient) {
-  if (!capture.hooks) return gradient;
-  for (std::size_t i = 0; i < capture.hooks->size(); ++i) {
-    std::optional<Tensor> result = (*capture.hooks)[i](gradient);
+  for (std::size_t i = 0; i < capture.hooks.size(); ++i) {
+    std::optional<Tensor> result = capture.hooks[i](gradient);
     if (!result) continue;
     check_hook_result(node, node.slot(capture.slot), *result,
                       hook_name("capture hook", static_cast<std::int64_t>(i)), capture.slot);
@@ -450,11 +449,6 @@ inline void run_entry(const ReadyEntry& entry, ThreadStateGuard& state, WorkingT
   }
 }
 
-// After an error nothing from outside is waited for.
-[[gnu::noinline]] void cancel_announced(GraphTask& task) {
-  for (const auto& announced : task.announced) announced->cancel();
-}
-
 }  // namespace
 
 void serve(GraphTask* until) {
@@ -464,7 +458,7 @@ void serve(GraphTask* until) {
   const int least_depth = until ? until->depth : 0;
   ReadyEntry entry{};
   while (!until || !until->is_finished()) {
-    if (until && until->has_error()) cancel_announced(*until);
+    if (until && until->has_error()) until->cancel_announced();
     const ReadyQueue::Next next = thread.queue.pop(least_depth, entry);
     if (next == ReadyQueue::Next::shutdown) return;
     if (next == ReadyQueue::Next::woken) continue;
@@ -493,7 +487,7 @@ void deliver_seed(GraphTask& task, const Edge& root, Tensor seed, std::uint32_t 
   if (is_ready) push_ready(task, *state, &own_queue);
 }
 
-void deliver_announced(GraphTask& task, const Edge& edge, Tensor gradient, Stream producer,
+void deliver_announced(GraphTask& task, const Edge& edge, Tensor& gradient, Stream producer,
                        std::uint32_t order) {
   NodeState* state;
   {

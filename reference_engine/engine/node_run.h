@@ -16,8 +16,9 @@ void serve(GraphTask* until);
 void deliver_seed(GraphTask& task, const Edge& root, Tensor seed, std::uint32_t order,
                   ReadyQueue& own_queue);
 
-// The same for a gradient from outside, on any thread, in a pass that is not local.
-void deliver_announced(GraphTask& task, const Edge& edge, Tensor gradient, Stream producer,
+// The same for a gradient from outside, on any thread, in a pass that is not local. It is taken if
+// the node takes part.
+void deliver_announced(GraphTask& task, const Edge& edge, Tensor& gradient, Stream producer,
                        std::uint32_t order);
 
 // For RunningNode.

@@ -1,10 +1,10 @@
 // Several callers at once, and long chains on small stacks.
-#include <pthread.h>
-
 #include <latch>
 #include <thread>
 
+#include "reference_engine/graph/saved_tensor.h"
 #include "reference_engine/memory/live_count.h"
+#include "reference_engine/testing/threads.h"
 #include "reference_engine/testing/values.h"
 
 namespace gradcts::reference {
@@ -82,25 +82,8 @@ TEST(Threads, THREAD_4_callers_that_end_right_after_their_pass) {
   EXPECT_EQ(live_count(LiveKind::node), before);
 }
 
-// Runs the body on a stack of 256 KB.
-void on_small_stack(std::function<void()> body) {
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 256 * 1024);
-  pthread_t thread;
-  ASSERT_EQ(pthread_create(
-                &thread, &attributes,
-                [](void* argument) -> void* {
-                  (*static_cast<std::function<void()>*>(argument))();
-                  return nullptr;
-                },
-                &body),
-            0);
-  pthread_join(thread, nullptr);
-  pthread_attr_destroy(&attributes);
-}
-
-constexpr int long_chain = 1'000'000;
+// Sanitizers remember where each block was made and freed, and slow that down fifty-fold.
+constexpr int long_chain = is_sanitized ? 100'000 : 1'000'000;
 
 TEST(Disposal, TOPO_8_a_chain_of_edges_runs_and_is_freed) {
   on_small_stack([] {
@@ -115,20 +98,41 @@ TEST(Disposal, TOPO_8_a_chain_of_edges_runs_and_is_freed) {
 
 TEST(Disposal, TOPO_8_a_chain_of_saved_tensors) {
   on_small_stack([] {
-    Tensor y = leaf({1});
-    for (int i = 0; i < long_chain / 4; ++i) y = mul(y, y);
+    Tensor x = leaf({1});
+    Tensor y = x;
+    for (int i = 0; i < long_chain; ++i) y = mul(y, x);
+    backward({y}, {}, {.keep_graph = true});
+    EXPECT_THAT(gradient_values(x), ElementsAre(long_chain + 1.0));
     y.reset();
+  });
+}
+
+// Each link is what the node's hook for saved tensors packed, and nothing else.
+TEST(Disposal, TOPO_8_a_chain_of_packed_tensors) {
+  on_small_stack([] {
+    Tensor previous = scale(leaf({1}), 1);
+    const SavedTensorHooksGuard guard(
+        {[&](const Tensor&) -> std::shared_ptr<void> { return std::make_shared<Tensor>(previous); },
+         [](const std::shared_ptr<void>& packed) {
+           return *static_cast<const Tensor*>(packed.get());
+         }});
+    const Tensor x = leaf({1});
+    for (int i = 0; i < long_chain; ++i) previous = exp(x);
+    previous.reset();
   });
 }
 
 TEST(Disposal, TOPO_8_a_chain_of_hook_captures) {
   on_small_stack([] {
-    Tensor previous = scale(leaf({1}), 1);
-    for (int i = 0; i < long_chain / 10; ++i) {
-      Tensor next = scale(leaf({1}), 1);
+    const Tensor x = leaf({1});
+    Tensor previous = scale(x, 1);
+    for (int i = 0; i < long_chain; ++i) {
+      Tensor next = scale(x, 1);
       add_tensor_hook(next, [previous](const Tensor&) { return std::nullopt; });
       previous = next;
     }
+    backward({previous});
+    EXPECT_THAT(gradient_values(x), ElementsAre(1));
     previous.reset();
   });
 }
@@ -136,13 +140,73 @@ TEST(Disposal, TOPO_8_a_chain_of_hook_captures) {
 TEST(Disposal, TOPO_8_a_chain_of_gradients_with_history) {
   on_small_stack([] {
     Tensor previous = leaf({1});
-    for (int i = 0; i < long_chain / 10; ++i) {
+    for (int i = 0; i < long_chain; ++i) {
       Tensor next = leaf({1});
       set_gradient(next, scale(previous, 1));
       previous = next;
     }
+    backward({gradient(previous)});
     previous.reset();
   });
+}
+
+// ---- Nested passes -----------------------------------------------------------------------------
+
+// New threads have stacks of this many bytes.
+class StackOfNewThreads {
+ public:
+  explicit StackOfNewThreads(std::size_t bytes) {
+    pthread_getattr_default_np(&previous_);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, bytes);
+    pthread_setattr_default_np(&attributes);
+    pthread_attr_destroy(&attributes);
+  }
+  ~StackOfNewThreads() {
+    pthread_setattr_default_np(&previous_);
+    pthread_attr_destroy(&previous_);
+  }
+  StackOfNewThreads(const StackOfNewThreads&) = delete;
+  StackOfNewThreads& operator=(const StackOfNewThreads&) = delete;
+
+ private:
+  pthread_attr_t previous_;
+};
+
+// 60 levels, and a multiple of that for a sanitizer's frames.
+constexpr std::size_t nesting_stack = is_sanitized ? 2'048 * 1024 : 256 * 1024;
+
+// Passes that nest so deep, each in a node of the one before, on the device's thread.
+void run_nested(Engine& engine, Device device, int depth) {
+  Tensor x = leaf({1}, ScalarType::float64, device);
+  std::function<Gradients(Gradients)> nest = [&](Gradients g) {
+    if (current_pass()->depth == depth) return g;
+    const RecordingGuard recording(true);
+    const Root root{gradient_edge(custom({x}, nest)), ones({1}, ScalarType::float64, device)};
+    engine.backward({&root, 1});
+    return g;
+  };
+  const Root root{gradient_edge(custom({x}, nest)), ones({1}, ScalarType::float64, device)};
+  engine.backward({&root, 1});
+  EXPECT_THAT(gradient_values(x), ElementsAre(depth + 1.0));
+}
+
+TEST(Nesting, REENT_3_5000_levels_on_small_stacks_and_the_same_threads_again) {
+  constexpr int depth = 5000;
+  const auto before = thread_count();
+  for (const Device device : {cpu, Device{DeviceType::sim, 0}}) {
+    const StackOfNewThreads small(nesting_stack);
+    Engine engine;
+    std::thread([&] {
+      run_nested(engine, device, depth);
+      const int threads = engine.pool_thread_count();
+      EXPECT_LE(threads, depth / engine.nesting_limit() + 1);
+      run_nested(engine, device, depth);
+      EXPECT_EQ(engine.pool_thread_count(), threads);
+    }).join();
+  }
+  until([&] { return thread_count() == before; });
 }
 
 }  // namespace
