@@ -22,12 +22,12 @@ bool takes_same_layout(const Tensor& leaf, const Tensor& gradient) {
 }
 
 // A leaf's first gradient.
-Tensor adopt(const Tensor& leaf, Tensor term) {
+Tensor adopt(const Tensor& leaf, Tensor&& term) {
   if (is_recording()) return clone(term);
   if (term.is_sparse() || leaf.is_sparse()) {
     return term.is_unshared() ? std::move(term) : kernels::clone(term);
   }
-  if (takes_same_layout(leaf, term) && term.is_unshared()) return term;
+  if (takes_same_layout(leaf, term) && term.is_unshared()) return Tensor(std::move(term));
   if (is_dense_and_non_overlapping(leaf.shape(), leaf.strides())) {
     return kernels::clone_strided(term, leaf.strides());
   }
@@ -49,7 +49,7 @@ Tensor accumulate(Tensor sum, Tensor term) {
   return kernels::add(sum, term);
 }
 
-Tensor accumulate_into_leaf(const Tensor& leaf, Tensor gradient, Tensor term) {
+Tensor accumulate_into_leaf(const Tensor& leaf, Tensor gradient, Tensor&& term) {
   if (!gradient.defined()) return adopt(leaf, std::move(term));
   if (is_recording()) return add(gradient, term);
   if (!is_dense(gradient)) return kernels::add(gradient, term);

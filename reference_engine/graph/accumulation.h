@@ -12,7 +12,8 @@ namespace gradcts::reference {
 Tensor accumulate(Tensor sum, Tensor term);
 
 // What a leaf's `.grad` becomes when `term` arrives (LEAF-1, LEAF-2, LEAF-4, LEAF-5). `gradient`
-// may be undefined; `term` is not.
-Tensor accumulate_into_leaf(const Tensor& leaf, Tensor gradient, Tensor term);
+// may be undefined; `term` is not. What is not taken over is left to the caller, to let go of it
+// where no lock is held: it may own a graph (LIFE-2).
+Tensor accumulate_into_leaf(const Tensor& leaf, Tensor gradient, Tensor&& term);
 
 }  // namespace gradcts::reference

@@ -1,5 +1,7 @@
 #include "reference_engine/graph/autograd.h"
 
+#include <utility>
+
 #include "reference_engine/error.h"
 #include "reference_engine/graph/autograd_state.h"
 #include "reference_engine/graph/in_place.h"
@@ -68,6 +70,7 @@ void record_view(const Tensor& view, const Tensor& of, const ViewStep& step) {
 
 // A view whose base was changed in place since gets a new producer, which follows the new history.
 Edge view_edge(const Tensor& tensor, AutogradState& state) {
+  Edge old;  // let go after the lock: it may own users' objects (LIFE-2)
   LockGuard lock(state.mutex_);
   const std::uint32_t history = make_autograd_state(state.view->base).history;
   if (state.view->history != history) {
@@ -79,7 +82,7 @@ Edge view_edge(const Tensor& tensor, AutogradState& state) {
       }
       producer.node->make_hooks().retain(producer.slot, state.cell_);
     }
-    state.producer = std::move(producer);
+    old = std::exchange(state.producer, std::move(producer));
   }
   return state.producer;
 }
