@@ -107,7 +107,7 @@ TEST(Shutdown, SHUT_1_stop_ends_every_thread) {
   engine.stop();
   EXPECT_EQ(engine.device_thread_count(), 0);
   EXPECT_EQ(engine.pool_thread_count(), 0);
-  until([&] { return thread_count() == before; });
+  until([&] { return thread_count() <= before; });
 }
 
 TEST(Shutdown, SHUT_1_stop_waits_for_nodes_that_run) {
@@ -175,7 +175,7 @@ TEST(Shutdown, SHUT_1_SHUT_2_a_limit_of_0_leaves_threads_that_are_inside_nodes) 
     device_caller.join();  // with the right gradients: run_on() looks
     nested_caller.join();
   }
-  until([&] { return thread_count() == before; });
+  until([&] { return thread_count() <= before; });
 }
 
 TEST(Shutdown, SHUT_2_what_a_running_pass_uses_outlives_its_engine) {
@@ -198,7 +198,7 @@ TEST(Shutdown, SHUT_2_what_a_running_pass_uses_outlives_its_engine) {
   go_on.count_down();
   future->wait();
   EXPECT_THAT(gradient_values(x), ElementsAre(7));
-  until([&] { return thread_count() == before; });
+  until([&] { return thread_count() <= before; });
 }
 
 TEST(Shutdown, SHUT_1_stopping_twice_and_from_several_threads_is_stopping_once) {
@@ -230,7 +230,7 @@ TEST(Shutdown, SHUT_3_a_thousand_engines_leave_no_thread) {
     run_on(engine, i % 2 == 0 ? sim0 : sim1);
     if (i % 3 == 0) start_on(engine, cpu);  // stopped at once
   }
-  until([&] { return thread_count() == before; });
+  until([&] { return thread_count() <= before; });
 }
 
 TEST(Shutdown, SHUT_3_a_stop_that_meets_the_first_pass) {
