@@ -65,6 +65,13 @@ class PatchFiles(unittest.TestCase):
         self.assertIn("plan.hpp", (overlay / "reference_engine/engine/plan.cpp").read_text())
 
 
+class AllPatches(unittest.TestCase):
+    def test_every_one_can_be_read_and_applies(self):
+        for mutant in patch_files.read_all():
+            with self.subTest(mutant.name), tempfile.TemporaryDirectory() as folder:
+                patch_files.apply(mutant, pathlib.Path(folder))
+
+
 def scenario(name, as_expected, clause="HOOK-5"):
     findings = [] if as_expected else [{"clause": clause}]
     return {"record": "scenario", "id": name, "as_expected": as_expected, "verdict": "pass" if as_expected else "fail",
