@@ -137,7 +137,9 @@ TEST(Trace, IsInTheTraceEventFormat) {
   for (const Json& event : trace["traceEvents"]) {
     ++phases[event["ph"]];
     EXPECT_TRUE(event["pid"].is_number() && event["tid"].is_number() && event["name"].is_string());
-    if (event["ph"] == "X") EXPECT_GE(event["dur"], 1);
+    if (event["ph"] == "X") {
+      EXPECT_GE(event["dur"], 1);
+    }
     if (event["ph"] == "s") ++flows[event["id"]];
     if (event["ph"] == "f") --flows[event["id"]];
     if (event["ph"] == "M" && event["name"] == "thread_name") names.insert(event["args"]["name"]);
