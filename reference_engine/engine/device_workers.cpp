@@ -1,6 +1,7 @@
 #include "reference_engine/engine/device_workers.h"
 
 #include <exception>
+#include <utility>
 
 #include "reference_engine/device/stream.h"
 #include "reference_engine/engine/fork_guard.h"
@@ -9,7 +10,8 @@
 
 namespace gradcts::reference {
 
-// How the start of one thread ended, for who waits for it.
+// How the start of one thread ended, for who waits for it. An error is handed over whole: the caller
+// reads it and lets it go, and the thread that failed no longer has it.
 class DeviceWorkers::Start {
  public:
   void finish(std::exception_ptr error) {
@@ -22,7 +24,7 @@ class DeviceWorkers::Start {
   void wait() {
     LockGuard lock(mutex_);
     while (!is_finished_) changed_.wait(mutex_);
-    if (error_) std::rethrow_exception(error_);
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   }
 
  private:
@@ -52,12 +54,13 @@ std::shared_ptr<ReadyQueue> DeviceWorkers::queue_of(Device device) {
 }
 
 void DeviceWorkers::run(Device device, const std::shared_ptr<ReadyQueue>& queue, Start& start) {
+  std::exception_ptr refusal;
   try {
     set_current_device(device);
   } catch (...) {
-    start.finish(std::current_exception());
-    return;
+    refusal = std::current_exception();
   }
+  if (refusal) return start.finish(std::move(refusal));
   thread_context().queue = queue;
   start.finish(nullptr);
   serve_();
