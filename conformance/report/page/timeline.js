@@ -1,7 +1,7 @@
 // Draws what happened as SVG: a lane for each thread and stream, bars that nest, arrows for waits.
 
 const kinds = {node_enter: "node", node_exit: "node", pass_begin: "pass", pass_end: "pass", observe: "other", pack: "other",
-               unpack: "other", callback: "other"};
+               unpack: "other", callback: "other", destroyed: "other"};
 const kindOf = (event) => kinds[event] || "hook";
 
 function drawTimeline(evidence) {
