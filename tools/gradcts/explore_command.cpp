@@ -40,7 +40,7 @@ constexpr std::uint64_t default_samples = 10'000;
 
 std::string with_commas(std::uint64_t number) {
   std::string text = std::to_string(number);
-  for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
+  for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, 1, ',');
   return text;
 }
 
