@@ -3,6 +3,7 @@
 // and no luck.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "conformance/adapters/reference/reference_adapter.h"
@@ -68,6 +69,9 @@ TEST(Property, TwiceTheSameGivesTheSameBitsAndTrace) {
     const auto text = [&] {
       Outcome outcome = run(scenario);
       outcome.state.engine_threads.reset();
+      // Which idle thread of its pool an engine takes beyond the nesting limit is free.
+      for (StepResult& step : outcome.steps) step.thread = std::min<std::int16_t>(step.thread, 1);
+      for (Event& event : outcome.events) event.thread = std::min<std::int16_t>(event.thread, 1);
       return write_outcome(outcome, scenario).dump();
     };
     EXPECT_EQ(text(), text()) << scenario.id;
