@@ -18,11 +18,12 @@ class BuildFailed(Exception):
 
 
 class EngineBuild:
-    """An existing build folder (Ninja) with the engine's adapter in it; reads it and changes nothing."""
+    """An existing build folder (Ninja) with the engine's adapter in it, or another program of the engine's; reads
+    it and changes nothing."""
 
-    def __init__(self, build):
+    def __init__(self, build, target=TARGET):
         self.build = pathlib.Path(build).resolve()
-        commands = self._ninja("-t", "commands", TARGET).splitlines()
+        commands = self._ninja("-t", "commands", target).splitlines()
         self.link_command = self._part_of(commands[-1])
         outputs = set()
         self.compile_commands = {}
@@ -43,7 +44,8 @@ class EngineBuild:
         done = subprocess.run(["ninja", "-C", str(self.build), "--quiet", *arguments],
                               capture_output=True, text=True)
         if done.returncode != 0:
-            raise SystemExit(f"mutants: {self.build}: not a Ninja build with {TARGET}: {done.stdout}{done.stderr}")
+            raise SystemExit(f"mutants: {self.build}: not a Ninja build with what is wanted: "
+                             f"{done.stdout}{done.stderr}")
         return done.stdout
 
     def _dependencies(self, outputs):
@@ -104,13 +106,15 @@ class EngineBuild:
         return objects
 
     def make(self, mutant, folder):
-        """The mutant's engine as a library in `folder`; its path."""
+        """The mutant's engine as a library in `folder`, or the program with that engine; its path."""
         apply(mutant, folder / "source")
         objects = self.objects_of(mutant)
         made = {output: self._compile(output, folder, mutant, ["-O1"]) for output in objects}
-        library = folder / f"libgradcts-{mutant.name}.so"
         words = shlex.split(self.link_command)
-        words[words.index("-o") + 1] = str(library)
+        output = words.index("-o") + 1
+        is_library = words[output].endswith(".so")
+        library = folder / (f"libgradcts-{mutant.name}.so" if is_library else mutant.name)
+        words[output] = str(library)
         words = [str(made.pop(word, word)) for word in words]
         archive = next(i for i, word in enumerate(words) if word.endswith(".a"))
         words[archive:archive] = [str(path) for path in made.values()]

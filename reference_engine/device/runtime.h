@@ -12,6 +12,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "reference_engine/device/device.h"
+#include "reference_engine/device/elementwise.h"
 #include "reference_engine/device/stream.h"
 
 namespace gradcts::reference {
@@ -34,10 +35,12 @@ struct MemoryAccess {
 
 // Work for a stream. `run` refers to device memory by plain pointers: who enqueues it must hold the
 // memory until the work is on the stream, and register it with the stream if another one owns it.
+// It is called, and destroyed, by some thread of the runtime, and must not use any runtime there.
 struct Work {
   const char* name;
   absl::InlinedVector<MemoryAccess, 4> accesses;
   std::function<void()> run;
+  Elementwise elementwise = {};  // what `run` does, if it has this form
 };
 
 class DeviceRuntime {

@@ -17,40 +17,9 @@ class SimulatedRuntime::Point : public EventState {
   bool reached = false;  // guarded by the runtime's mutex
 };
 
-SimulatedRuntime::SimulatedRuntime(DeviceType type, int count)
-    : type_(type), count_(count), stream_counts_(static_cast<std::size_t>(count), 1) {}
-
 SimulatedRuntime::~SimulatedRuntime() {
   LockGuard lock(mutex_);
   for (void* memory : memory_) std::free(memory);
-}
-
-void SimulatedRuntime::check_exists(Device device) const {
-  if (device.index >= 0 && device.index < count_) return;
-  throw Error(ErrorCategory::invalid_argument,
-              "device " + to_string(device) + " does not exist: there are " +
-                  std::to_string(count_) + " of type " + to_string(type_));
-}
-
-void SimulatedRuntime::check_usable(Device device) const {
-  check_exists(device);
-  LockGuard lock(mutex_);
-  const auto refusal = refusals_.find(device);
-  if (refusal == refusals_.end() || refusal->second == 0) return;
-  --refusal->second;
-  throw Error(ErrorCategory::device_failure, "device " + to_string(device) + " refuses to be used");
-}
-
-void SimulatedRuntime::refuse(Device device, int times) {
-  check_exists(device);
-  LockGuard lock(mutex_);
-  refusals_[device] = times;
-}
-
-Stream SimulatedRuntime::make_stream(Device device) {
-  check_exists(device);
-  LockGuard lock(mutex_);
-  return {device, stream_counts_[static_cast<std::size_t>(device.index)]++};
 }
 
 std::deque<SimulatedRuntime::Operation>& SimulatedRuntime::operations(Stream stream) {
@@ -66,13 +35,13 @@ std::shared_ptr<SimulatedRuntime::Point> SimulatedRuntime::record_locked(Stream 
 }
 
 Event SimulatedRuntime::record(Stream stream) {
-  ++events_recorded_;
+  count_event();
   LockGuard lock(mutex_);
   return record_locked(stream);
 }
 
 void SimulatedRuntime::wait(Stream stream, const Event& event) {
-  ++waits_;
+  count_wait();
   auto point = std::static_pointer_cast<Point>(event);
   LockGuard lock(mutex_);
   if (!point->reached) operations(stream).push_back({{}, nullptr, std::move(point)});
@@ -90,8 +59,8 @@ void SimulatedRuntime::synchronize(Stream stream) {
 
 void SimulatedRuntime::synchronize(Device device) {
   check_exists(device);
+  const std::uint32_t count = stream_count(device);
   LockGuard lock(mutex_);
-  const std::uint32_t count = stream_counts_[static_cast<std::size_t>(device.index)];
   for (std::uint32_t id = 0; id < count; ++id) run_until({device, id}, nullptr);
 }
 
@@ -168,18 +137,6 @@ void use_simulated_devices(DeviceType type, int count) {
     throw Error(ErrorCategory::invalid_argument, to_string(type) + " is not a simulated type");
   }
   register_runtime(type, std::make_shared<SimulatedRuntime>(type, count));
-}
-
-void refuse_simulated_device(Device device, int times) {
-  if (auto* simulated = dynamic_cast<SimulatedRuntime*>(&runtime(device.type))) {
-    simulated->refuse(device, times);
-  }
-}
-
-SimulatedDeviceCounts simulated_device_counts(DeviceType type) {
-  auto* simulated = dynamic_cast<SimulatedRuntime*>(&runtime(type));
-  if (!simulated) return {0, 0};
-  return {simulated->events_recorded(), simulated->waits()};
 }
 
 }  // namespace gradcts::reference

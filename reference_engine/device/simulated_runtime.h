@@ -19,20 +19,16 @@
 #include <map>
 #include <vector>
 
-#include "reference_engine/device/runtime.h"
-#include "reference_engine/sync/atomic.h"
+#include "reference_engine/device/basic_runtime.h"
 #include "reference_engine/sync/mutex.h"
 
 namespace gradcts::reference {
 
-class SimulatedRuntime : public DeviceRuntime {
+class SimulatedRuntime : public BasicRuntime {
  public:
-  SimulatedRuntime(DeviceType type, int count);
+  using BasicRuntime::BasicRuntime;
   ~SimulatedRuntime() override;
 
-  int device_count() const override { return count_; }
-  void check_usable(Device device) const override;
-  Stream make_stream(Device device) override;
   Event record(Stream stream) override;
   void wait(Stream stream, const Event& event) override;
   void synchronize(Stream stream) override;
@@ -41,10 +37,6 @@ class SimulatedRuntime : public DeviceRuntime {
   void* allocate(Stream stream, std::size_t bytes) override;
   void free(void* block) override;
   void register_use(void* block, Stream stream) override;
-
-  void refuse(Device device, int times);
-  std::uint64_t events_recorded() const { return events_recorded_; }
-  std::uint64_t waits() const { return waits_; }
 
  private:
   class Point;
@@ -64,24 +56,17 @@ class SimulatedRuntime : public DeviceRuntime {
         uses;  // by other streams, to be over before it is used again
   };
 
-  void check_exists(Device device) const;
   std::deque<Operation>& operations(Stream stream) GRADCTS_REQUIRES(mutex_);
   std::shared_ptr<Point> record_locked(Stream stream) GRADCTS_REQUIRES(mutex_);
   // Runs the stream until the point is reached; until it is empty, where the point is null.
   void run_until(Stream stream, const Point* point) GRADCTS_REQUIRES(mutex_);
   bool is_reusable(const Freed& freed) const GRADCTS_REQUIRES(mutex_);
 
-  const DeviceType type_;
-  const int count_;
-  mutable Mutex mutex_;
-  mutable std::map<Device, int> refusals_ GRADCTS_GUARDED_BY(mutex_);  // to come
-  std::vector<std::uint32_t> stream_counts_ GRADCTS_GUARDED_BY(mutex_);
+  Mutex mutex_;
   std::map<Stream, std::deque<Operation>> streams_ GRADCTS_GUARDED_BY(mutex_);
   std::map<void*, Block> blocks_ GRADCTS_GUARDED_BY(mutex_);
   std::map<std::pair<Stream, std::size_t>, std::vector<Freed>> free_ GRADCTS_GUARDED_BY(mutex_);
   std::vector<void*> memory_ GRADCTS_GUARDED_BY(mutex_);
-  CountAtomic<std::uint64_t> events_recorded_{0};
-  CountAtomic<std::uint64_t> waits_{0};
 };
 
 }  // namespace gradcts::reference

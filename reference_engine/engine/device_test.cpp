@@ -297,9 +297,9 @@ TEST(Streams, STREAM_6_no_event_in_a_graph_on_one_stream) {
   Tensor x = leaf({1}, ScalarType::float64, sim0);
   Tensor y = x;
   for (int i = 0; i < 100; ++i) y = scale(y, 1);
-  const auto before = simulated_device_counts(DeviceType::sim);
+  const auto before = stream_counts(DeviceType::sim);
   backward({y});
-  const auto after = simulated_device_counts(DeviceType::sim);
+  const auto after = stream_counts(DeviceType::sim);
   EXPECT_EQ(after.events_recorded, before.events_recorded);
   EXPECT_EQ(after.waits, before.waits);
 }

@@ -8,7 +8,7 @@ namespace {
 
 void copy_on_device(const Tensor& a, const Tensor& source) {
   Operand r(a), x(source);
-  launch("copy", a.device(), {&r, &x}, [=] {
+  const auto kernel = [=] {
     visit_type(r.type, [&]<typename T>(std::type_identity<T>) {
       StagedInput<T> input(x, r.shape);
       if (r.is_contiguous) {
@@ -17,7 +17,8 @@ void copy_on_device(const Tensor& a, const Tensor& source) {
         scatter_elements<T>(input.elements(), r);
       }
     });
-  });
+  };
+  launch("copy", a.device(), {&r, &x}, kernel, {Elementwise::Function::copy});
 }
 
 void copy_bytes(const Operand& from, const Operand& to) {
@@ -38,18 +39,18 @@ void copy_to_host(const Tensor& source, const Tensor& host) {
   Operand r(host), x(source);
   // What is written lies on the host: only the read is an access to device memory.
   const Stream stream = current_stream(source.device());
-  runtime(stream.device.type).enqueue(stream, {"copy to host", {{x.block, false}}, [=] {
-                                                 copy_bytes(x, r);
-                                               }});
+  const auto copy = [=] { copy_bytes(x, r); };
+  runtime(stream.device.type).enqueue(stream, {"copy to host", {{x.block, false}}, copy});
   synchronize(stream);
 }
 
 void copy_between(const Tensor& source, const Tensor& result) {
   const Stream reader = current_stream(result.device());
   wait_stream(reader, current_stream(source.device()));
-  runtime(reader.device.type).register_use(source.storage().data(), reader);
+  register_use(source, reader);
   Operand r(result), x(source);
-  launch("copy between devices", result.device(), {&r, &x}, [=] { copy_bytes(x, r); });
+  const auto kernel = [=] { copy_bytes(x, r); };
+  launch("copy between devices", result.device(), {&r, &x}, kernel, {Elementwise::Function::copy});
 }
 
 Tensor copy_across(const Tensor& a, Device device) {

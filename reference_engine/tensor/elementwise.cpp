@@ -251,10 +251,23 @@ void check_binary(Binary function, const Tensor& a, const Tensor& b, ScalarType 
               "operands " + describe(a) + " and " + describe(b) + " do not go together");
 }
 
+Elementwise::Function kernel_function(Binary function) {
+  switch (function) {
+    case Binary::add:
+      return Elementwise::Function::add;
+    case Binary::sub:
+      return Elementwise::Function::sub;
+    case Binary::mul:
+      return Elementwise::Function::mul;
+    default:
+      return Elementwise::Function::none;
+  }
+}
+
 void run_binary(Binary function, ScalarType type, const Tensor& result, const Tensor& a,
                 const Tensor& b) {
   Operand r(result), x(a), y(b);
-  launch("binary", result.device(), {&r, &x, &y}, [=] {
+  const auto kernel = [=] {
     visit_type(type, [&]<typename T>(std::type_identity<T>) {
       StagedInput<T> left(x, r.shape);
       StagedInput<T> right(y, r.shape);
@@ -262,7 +275,8 @@ void run_binary(Binary function, ScalarType type, const Tensor& result, const Te
       binary_loop<T>(function, left.elements(), right.elements(), output.elements(), r.count);
       output.finish();
     });
-  });
+  };
+  launch("binary", result.device(), {&r, &x, &y}, kernel, {kernel_function(function)});
 }
 
 template <typename T>
@@ -384,22 +398,24 @@ namespace {
 
 // Runs function(x), with x of the compute type, over all elements.
 template <typename Function>
-void run_map(const char* name, const Tensor& result, const Tensor& a, Function function) {
+void run_map(const char* name, const Tensor& result, const Tensor& a, Function function,
+             const Computes& computes = {}) {
   Operand r(result), x(a);
-  launch(name, a.device(), {&r, &x}, [=] {
+  const auto kernel = [=] {
     visit_type(x.type, [&]<typename T>(std::type_identity<T>) {
       StagedInput<T> input(x, x.shape);
       StagedOutput<T> output(r);
       map(input.elements(), output.elements(), r.count, function);
       output.finish();
     });
-  });
+  };
+  launch(name, a.device(), {&r, &x}, kernel, computes);
 }
 
 template <typename Function>
-Tensor mapped(const char* name, const Tensor& a, Function function) {
+Tensor mapped(const char* name, const Tensor& a, Function function, const Computes& computes = {}) {
   Tensor result = empty(a.shape(), a.type(), a.device());
-  run_map(name, result, a, function);
+  run_map(name, result, a, function, computes);
   return result;
 }
 
@@ -450,13 +466,15 @@ Tensor affine(const Tensor& a, double factor, double term) {
   if (a.is_sparse() && term == 0) {
     return make_sparse(a.indices(), affine(a.values(), factor, 0), a.shape(), a.is_coalesced());
   }
-  return mapped("affine", a, affine_function(factor, term));
+  return mapped("affine", a, affine_function(factor, term),
+                {Elementwise::Function::affine, factor, term});
 }
 
 void affine_(const Tensor& a, double factor, double term) {
   check_defined(a);
   require(a.type() != ScalarType::boolean, "arithmetic", a.type());
-  run_map("affine", a, a, affine_function(factor, term));
+  run_map("affine", a, a, affine_function(factor, term),
+          {Elementwise::Function::affine, factor, term});
   a.bump_version();
 }
 
@@ -481,13 +499,14 @@ Tensor clamp(const Tensor& a, double low, double high) {
 void fill_(const Tensor& a, double value) {
   check_defined(a);
   Operand r(a);
-  launch("fill", a.device(), {&r}, [=] {
+  const auto kernel = [=] {
     visit_type(r.type, [&]<typename T>(std::type_identity<T>) {
       StagedOutput<T> output(r);
       std::fill_n(output.elements(), r.count, convert_element<T>(value));
       output.finish();
     });
-  });
+  };
+  launch("fill", a.device(), {&r}, kernel, {Elementwise::Function::fill, 1, value});
   a.bump_version();
 }
 

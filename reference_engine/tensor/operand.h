@@ -10,7 +10,8 @@
 namespace gradcts::reference {
 
 struct Operand {
-  // Of a dense tensor; throws Error(invalid_argument) for a sparse one, which has no elements of its own.
+  // Of a dense tensor; throws Error(invalid_argument) for a sparse one, which has no elements of
+  // its own.
   explicit Operand(const Tensor& tensor);
 
   template <typename T>
@@ -27,16 +28,28 @@ struct Operand {
   bool is_contiguous;
 };
 
+// What a kernel computes, where a device may have one of its own for it (see Elementwise).
+struct Computes {
+  Elementwise::Function function = Elementwise::Function::none;
+  double factor = 1;
+  double term = 0;
+};
+
+// The work's form with these operands, the result first; none where they are not contiguous
+// floating-point elements of one type and one shape.
+Elementwise elementwise_form(const Computes& computes,
+                             std::initializer_list<const Operand*> operands);
+
 // Runs the kernel now, for the CPU, or puts it on the current stream of the device. The first
 // operand is written, the others are read.
 template <typename Kernel>
 void launch(const char* name, Device device, std::initializer_list<const Operand*> operands,
-            Kernel&& kernel) {
+            Kernel&& kernel, const Computes& computes = {}) {
   if (device.is_cpu()) {
     kernel();
     return;
   }
-  Work work{name, {}, std::forward<Kernel>(kernel)};
+  Work work{name, {}, std::forward<Kernel>(kernel), elementwise_form(computes, operands)};
   for (const Operand* operand : operands) {
     work.accesses.push_back({operand->block, work.accesses.empty()});
   }

@@ -22,6 +22,11 @@ IntrusivePointer<Storage> Storage::allocate(Device device, std::size_t bytes) {
   return storage;
 }
 
+bool Storage::is_of_current_stream() const {
+  if (stream_.device.is_cpu()) return true;
+  return !has_crossed_.load(std::memory_order_relaxed) && current_stream(stream_.device) == stream_;
+}
+
 void Storage::release() const {
   if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   if (!device().is_cpu() && data_) runtime(device().type).free(data_);

@@ -31,6 +31,13 @@ class Storage {
   bool is_static() const { return is_static_.load(std::memory_order_relaxed); }
   void mark_static() { is_static_.store(true, std::memory_order_relaxed); }
 
+  // Streams other than its own have read or written the elements, or will (STREAM-3).
+  void mark_crossed() { has_crossed_.store(true, std::memory_order_relaxed); }
+
+  // Whatever was asked for so far by any stream is done before what the current stream does next.
+  // On the CPU always; elsewhere only for the stream that owns the memory, if it is the only user.
+  bool is_of_current_stream() const;
+
   std::uint32_t use_count() const { return references_.load(std::memory_order_acquire); }
   void retain() const { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() const;
@@ -42,6 +49,7 @@ class Storage {
   mutable std::atomic<std::uint32_t> references_{0};
   std::atomic<std::uint32_t> version_{0};
   std::atomic<bool> is_static_{false};
+  std::atomic<bool> has_crossed_{false};
   Stream stream_;
   std::size_t bytes_;
   void* data_ = nullptr;

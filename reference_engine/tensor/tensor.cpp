@@ -87,7 +87,7 @@ void Tensor::bump_version() const {
 bool Tensor::is_unshared() const {
   if (impl_->use_count() != 1) return false;
   if (is_sparse()) return indices().is_unshared() && values().is_unshared();
-  return storage().use_count() == 1 && !storage().is_static();
+  return storage().use_count() == 1 && !storage().is_static() && storage().is_of_current_stream();
 }
 
 Tensor Tensor::alias() const {
@@ -251,6 +251,7 @@ void register_use(const Tensor& tensor, Stream stream) {
     register_use(tensor.indices(), stream);
     register_use(tensor.values(), stream);
   } else if (tensor.storage().stream() != stream) {
+    tensor.storage().mark_crossed();
     runtime(stream.device.type).register_use(tensor.storage().data(), stream);
   }
 }
@@ -264,7 +265,8 @@ std::string describe(const Tensor& tensor) {
 namespace {
 
 const Tensor& checked_dense(const Tensor& tensor) {
-  if (tensor.is_sparse()) invalid(describe(tensor) + " where only a dense tensor can be worked with");
+  if (tensor.is_sparse())
+    invalid(describe(tensor) + " where only a dense tensor can be worked with");
   return tensor;
 }
 
@@ -279,5 +281,25 @@ Operand::Operand(const Tensor& tensor)
       strides(tensor.strides()),
       type(tensor.type()),
       is_contiguous(tensor.is_contiguous()) {}
+
+Elementwise elementwise_form(const Computes& computes,
+                             std::initializer_list<const Operand*> operands) {
+  if (computes.function == Elementwise::Function::none) return {};
+  const Operand& result = **operands.begin();
+  if (result.type != ScalarType::float32 && result.type != ScalarType::float64) return {};
+  for (const Operand* operand : operands) {
+    if (!operand->is_contiguous || operand->type != result.type) return {};
+    if (operand->shape != result.shape) return {};
+  }
+  const auto input = [&](std::size_t i) -> const void* {
+    return i < operands.size() ? operands.begin()[i]->data : nullptr;
+  };
+  const bool is_double = result.type == ScalarType::float64;
+  return {
+      computes.function, is_double ? Elementwise::Element::float64 : Elementwise::Element::float32,
+      result.data,       input(1),
+      input(2),          result.count,
+      computes.factor,   computes.term};
+}
 
 }  // namespace gradcts::reference

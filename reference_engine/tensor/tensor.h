@@ -69,8 +69,9 @@ class Tensor {
   std::uint32_t version() const;
   void bump_version() const;
 
-  // Nobody but this handle can see the elements: no other handle, view or detached alias, and no
-  // owner that writes to them again (ACC-2, LEAF-1).
+  // Nobody but this handle can see the elements: no other handle, view or detached alias, no owner
+  // that writes to them again, and no other stream, whose work may have been asked for by a handle
+  // that is gone and still be to come (ACC-2, LEAF-1, STREAM-2).
   bool is_unshared() const;
 
   // Another handle to the same elements, without history (graph/operations.h has detach()).

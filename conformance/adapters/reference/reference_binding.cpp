@@ -6,9 +6,10 @@
 #include <utility>
 
 #include "conformance/adapters/kit/errors.h"
+#include "conformance/adapters/reference/devices.h"
 #include "conformance/adapters/reference/operations.h"
 #include "conformance/adapters/reference/plain_data.h"
-#include "reference_engine/device/simulated_device.h"
+#include "reference_engine/device/basic_runtime.h"
 #include "reference_engine/engine/multi_tensor_hook.h"
 #include "reference_engine/graph/operations.h"
 #include "reference_engine/graph/running_node.h"
@@ -35,10 +36,10 @@ std::int64_t user_state() {
   return value ? static_cast<const UserState*>(value.get())->number : 0;
 }
 
-// Of both simulated types.
-ref::SimulatedDeviceCounts stream_counts() {
-  const auto sim = ref::simulated_device_counts(ref::DeviceType::sim);
-  const auto other = ref::simulated_device_counts(ref::DeviceType::other);
+// Of both types that scenarios use.
+ref::StreamCounts stream_counts() {
+  const auto sim = ref::stream_counts(ref::DeviceType::sim);
+  const auto other = ref::stream_counts(ref::DeviceType::other);
   return {sim.events_recorded + other.events_recorded, sim.waits + other.waits};
 }
 
@@ -90,7 +91,7 @@ std::vector<ref::Device> refusing_devices(const Scenario& scenario) {
   std::vector<ref::Device> devices;
   for (const Refusal& refusal : scenario.configuration.refusals) {
     devices.push_back(to_engine(refusal.device));
-    ref::refuse_simulated_device(devices.back(), refusal.times);
+    ref::refuse_device(devices.back(), refusal.times);
   }
   return devices;
 }
@@ -115,7 +116,7 @@ Binding::Binding(const Scenario& scenario)
 }
 
 void Binding::finish() {
-  for (const ref::Device device : refusing_) ref::refuse_simulated_device(device, 0);
+  for (const ref::Device device : refusing_) ref::refuse_device(device, 0);
   if (own_engine_) {
     ref::Engine::set_default_engine(nullptr);
     own_engine_.reset();
@@ -530,7 +531,9 @@ std::int32_t Binding::engine_threads() const {
   return engine().device_thread_count() + engine().pool_thread_count();
 }
 
-Description Binding::describe() {
+namespace {
+
+Description description() {
   return {"reference",
           "0.1.0",
           "reference",
@@ -595,6 +598,16 @@ Description Binding::describe() {
            "error.foreign",
            "operation.*",
            "type.*"}};
+}
+
+}  // namespace
+
+Description Binding::describe() {
+  const ChosenDevices& devices = choose_devices();
+  Description result = description();
+  if (!devices.remark.empty()) result.version += " (" + devices.remark + ")";
+  result.features.insert(result.features.end(), devices.features.begin(), devices.features.end());
+  return result;
 }
 
 }  // namespace gradcts::reference_adapter
