@@ -218,6 +218,7 @@ TEST_F(Cuda, memory_that_is_freed_waits_for_registered_readers_and_for_no_other)
     }
     const StreamGuard guard(owner);
     const Tensor next = filled(-round);  // gets the same block
+    synchronize(owner);
     const StreamGuard back(reader);
     if (is_registered) {
       EXPECT_EQ(value_of(seen), round);
@@ -369,6 +370,7 @@ TEST_F(Cuda, STREAM_3_a_captured_gradient_is_kept_for_the_callers_stream) {
     }
     const StreamGuard guard(writer);
     const Tensor next = filled(-round);  // gets its memory
+    synchronize(writer);
     const StreamGuard back(streams[1]);
     EXPECT_EQ(value_of(copy), 6 * round);
   }
@@ -504,6 +506,7 @@ TEST_F(Cuda, STREAM_3_the_source_of_a_copy_between_devices_is_kept) {
     spin_on(current_stream(second), 300);
     const Tensor copy = to_device(filled(round), second);  // freed long before the copy is made
     const Tensor next = filled(-round);
+    synchronize(streams[0]);
     EXPECT_EQ(value_of(copy), round);
   }
 }
