@@ -38,6 +38,10 @@ std::string_view to_string(ErrorCategory category) {
       return "stopped";
     case ErrorCategory::device_failure:
       return "device_failure";
+    case ErrorCategory::reducer:
+      return "reducer";
+    case ErrorCategory::rank_failure:
+      return "rank_failure";
   }
   return "unknown";
 }

@@ -22,15 +22,16 @@ using Tasks = BlockCache<sizeof(GraphTask), 64>;
 
 }  // namespace
 
-GraphTask::GraphTask(const PassOptions& pass_options, int pass_depth, GraphTask* parent,
+GraphTask::GraphTask(const PassOptions& pass_options, int pass_depth, GraphTask* outer,
                      std::shared_ptr<ReadyQueue> ready_queue)
     : options(pass_options),
       id(next_pass_id()),
       depth(pass_depth),
+      parent(pass_options.exit_on_error ? nullptr : outer),
       queue(std::move(ready_queue)),
       user_value(thread_local_value()),
       anomaly(anomaly_mode()),
-      is_checkpoint_valid(!parent || parent->is_checkpoint_valid),
+      is_checkpoint_valid(!outer || outer->is_checkpoint_valid),
       states(static_cast<std::uint32_t>(id)) {
   count_live(LiveKind::pass, 1);
 }

@@ -77,6 +77,9 @@ class GraphTask {
   const PassOptions options;
   const std::uint64_t id;
   const int depth;
+  // The pass that this one is nested in and that outlives it: none for one that may return while a
+  // node of it still runs (ERR-5).
+  GraphTask* const parent;
   const std::shared_ptr<ReadyQueue> queue;  // of the CPU's nodes, and to wake the owner
   const ThreadLocalValue user_value;        // what the caller had
   const AnomalyMode anomaly;                // what the caller had
