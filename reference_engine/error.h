@@ -28,6 +28,8 @@ enum class ErrorCategory {
   forked,            // a child forked after worker threads started (FORK-1)
   stopped,           // a pass after stop() (SHUT-4)
   device_failure,    // a device refused to be used (DEV-5)
+  reducer,                // a reducer was used as it must not be (RED-1, RED-6)
+  rank_failure,           // another rank left, gave up, came too late, did something else (RED-11)
 };
 
 std::string_view to_string(ErrorCategory category);

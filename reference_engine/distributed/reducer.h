@@ -81,9 +81,9 @@ struct ReducerOptions {
 // Of the last synchronised pass (RED-10).
 struct ReducerStatistics {
   struct ParameterStatistics {
-    std::optional<std::size_t> place;                 // how many were ready before it
+    std::optional<std::size_t> place;                     // how many were ready before it
     std::optional<std::chrono::nanoseconds> ready_after;  // since prepare(); none: not yet ready
-    bool used = false;                                // got a gradient on this rank
+    bool used = false;                                    // got a gradient on this rank
   };
   std::vector<ParameterStatistics> parameters;
   std::vector<std::size_t> launches;  // buckets, in the order in which their reduction started

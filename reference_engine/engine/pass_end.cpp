@@ -37,14 +37,16 @@ void at_end_of_outermost_pass(const void* key, std::function<void(bool completed
                 "at_end_of_outermost_pass() was called outside of a pass");
   }
   while (task->parent) task = task->parent;
+  std::weak_ptr<PassEnd> made;  // weak: a callback that never runs must not keep it
   task->pass_local(key, [&] {
-    auto made = std::make_shared<PassEnd>(std::move(end));
-    // Under the lock of the pass, which pass_local holds. Weak: a callback that never runs must not
-    // keep it.
-    task->add_callback_locked([made = std::weak_ptr<PassEnd>(made)] {
-      if (const auto there = made.lock()) there->call(true);
-    });
-    return made;
+    auto pass_end = std::make_shared<PassEnd>(std::move(end));
+    made = pass_end;
+    return pass_end;
+  });
+  if (made.expired()) return;
+  LockGuard lock(task->mutex);
+  task->callbacks.push_back([made] {
+    if (const auto pass_end = made.lock()) pass_end->call(true);
   });
 }
 

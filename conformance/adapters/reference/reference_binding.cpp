@@ -423,6 +423,9 @@ ErrorCategory category_of(ref::ErrorCategory category) {
       return ErrorCategory::stopped;
     case ref::ErrorCategory::device_failure:
       return ErrorCategory::device_failure;
+    case ref::ErrorCategory::reducer:
+    case ref::ErrorCategory::rank_failure:
+      return ErrorCategory::reducer;
   }
   return ErrorCategory::other;
 }
