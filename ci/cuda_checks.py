@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The checks of ci/cuda, over a build that is there: the stress program, the suite with its devices on the GPU, and
 mutants without each kind of wait. One table; the exit status is 0 only when all of it is good, and 77 where there
-is no GPU.
+is no GPU. What the programs said is in BUILD/checks.
 """
 import argparse
 import concurrent.futures
@@ -23,6 +23,9 @@ MUTANT_FOLDER = ROOT / "conformance" / "mutants"
 SPIN = {"seed": 1, "microseconds": 200}
 # Those of the suite's mutants that leave out a wait or an event, or make a needless one.
 OF_STREAMS = ("B057", "B058", "B059", "B060", "B061", "B062", "B063", "B065", "B066")
+RANDOM_CASES, RANDOM_SEED = 1000, 9  # all of which pass on the simulated device
+# "Ends, or is a clear error": which of them is a matter of time, so that runs of it may differ.
+NOT_REPEATED = "shut/stop/beside-passes"
 SECONDS = {"stress": 150, "suite": 120, "mutant": 60}
 NO_GPU = 77
 
@@ -32,16 +35,19 @@ class Table:
 
     def __init__(self, out=sys.stdout):
         self.out, self.bad, self.rows = out, 0, 0
-        self.line("check", "count", "result", "seconds")
-        self.line("-" * 72, "-" * 6, "-" * 60, "-" * 7)
+        self.line("check", "count", "seconds", "result")
+        self.rule()
 
-    def line(self, what, count, result, seconds):
-        print(f"{what:72} {count:>6} {result:60} {seconds:>7}".rstrip(), file=self.out, flush=True)
+    def rule(self):
+        self.line("-" * 82, "-" * 6, "-" * 7, "-" * 30)
+
+    def line(self, what, count, seconds, result):
+        print(f"{what:82} {count:>6} {seconds:>7} {result}", file=self.out, flush=True)
 
     def add(self, what, count, good, words, seconds):
         self.rows += 1
         self.bad += not good
-        self.line(what, str(count), ("" if good else "BAD: ") + words, f"{seconds:.1f}")
+        self.line(what, str(count), f"{seconds:.1f}", ("" if good else "BAD: ") + words)
 
 
 def call(command, seconds, **environment):
@@ -64,6 +70,7 @@ def run_stress(program, folder, seconds, *arguments):
     done, _ = call([program, f"--gtest_output=json:{report}", *arguments], seconds)
     if done is None:
         return [], f"did not end within {seconds} s"
+    (folder / "stress.log").write_text(done.stdout + done.stderr)
     tests = tests_of(json.loads(report.read_text())) if report.exists() else []
     if done.returncode not in (0, 1) or not tests:
         return tests, f"ended with status {done.returncode}: {last_line(done.stdout + done.stderr)}"
@@ -86,7 +93,8 @@ def tests_of(report):
 def one_line(failure):
     """A failure of GoogleTest without the place: what was found where."""
     lines = [line.strip() for line in failure.splitlines() if line.strip()]
-    return " ".join(lines[1:] if lines and ":" in lines[0] else lines)
+    text = " ".join(lines[1:] if lines and ":" in lines[0] else lines)
+    return text.replace("Expected equality of these values: ", "").replace(" Which is:", " =")
 
 
 def last_line(text):
@@ -108,19 +116,24 @@ def scenarios_on_devices(gradcts):
     """The ids of the scenarios that name a simulated device, which here is the GPU."""
     done, _ = call([gradcts, "list", "--scenarios", "--json", "--suites", ROOT / "conformance" / "suites"], 60)
     listed = json.loads(done.stdout)
-    return [entry["id"] for entry in listed if "device.sim" in entry.get("features", [])]
+    return [entry["id"] for entry in listed if "device.sim" in entry["features"] and entry["id"] != NOT_REPEATED]
 
 
-def check_suite(table, build, folder, what, jobs, repeat, patterns, spin):
-    gradcts, report = build / "bin" / "gradcts", folder / "suite.jsonl"
+def environment_of_cuda(spin):
     environment = {"GRADCTS_REFERENCE_DEVICE": "cuda"}
     if spin:
         environment["GRADCTS_CUDA_SPIN"] = f"{SPIN['seed']}:{SPIN['microseconds']}"
+    return environment
+
+
+def check_suite(table, build, folder, what, jobs, repeat, patterns, spin):
+    gradcts, report = build / "bin" / "gradcts", folder / f"suite-{repeat}.jsonl"
     report.unlink(missing_ok=True)
     done, seconds = call([gradcts, "run", *patterns, "--engine", "reference", "--jobs", jobs, "--repeat", repeat,
-                          "--no-expect", "--report", f"json={report}"], SECONDS["suite"], **environment)
+                          "--no-expect", "--report", f"json={report}"], SECONDS["suite"], **environment_of_cuda(spin))
     if done is None:
         return table.add(what, 0, False, f"did not end within {SECONDS['suite']} s", seconds)
+    (folder / f"suite-{repeat}.log").write_text(done.stdout + done.stderr)
     records = [json.loads(line) for line in report.read_text().splitlines()] if report.exists() else []
     scenarios = [record for record in records if record["record"] == "scenario"]
     wrong = [record for record in scenarios if not record["as_expected"]]
@@ -130,12 +143,24 @@ def check_suite(table, build, folder, what, jobs, repeat, patterns, spin):
     words = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
     if wrong:
         words += f"; first: {wrong[0]['id']}"
-        sys.stderr.write(done.stdout[-6000:])
     good = done.returncode == 0 and bool(scenarios)
     if not scenarios:
         words = last_line(done.stdout + done.stderr)
     table.add(what, len(scenarios) * repeat, good, words, seconds)
     return None
+
+
+def check_fuzz(table, build, folder, jobs):
+    library = build / "lib" / "gradcts" / "libgradcts-reference.so"
+    with tempfile.TemporaryDirectory() as out:
+        done, seconds = call([build / "bin" / "gradcts", "fuzz", "--engine", library, "--cases", RANDOM_CASES, "--seed",
+                              RANDOM_SEED, "--jobs", jobs, "--no-shrink", "--out", pathlib.Path(out) / "found"],
+                             SECONDS["suite"], **environment_of_cuda(True))
+    text = "did not end in time" if done is None else done.stdout + done.stderr
+    (folder / "fuzz.log").write_text(text)
+    good = done is not None and done.returncode == 0
+    words = next((line for line in text.splitlines() if "passed" in line), last_line(text))
+    table.add("fuzz: random scenarios, a part of them on devices", RANDOM_CASES, good, words, seconds)
 
 
 # ---- Mutants -------------------------------------------------------------------------------------------------
@@ -161,11 +186,16 @@ def build_mutants(mutants, build, folder, jobs):
         return list(pool.map(make, mutants))
 
 
-def check_mutants(table, build, folder, jobs):
-    mutants = stream_mutants()
-    begin = time.monotonic()
-    programs = build_mutants(mutants, build, folder, jobs)
-    print(f"ci/cuda: built {len(mutants)} mutants in {time.monotonic() - begin:.0f} s", file=sys.stderr)
+def check_mutants(table, build, jobs):
+    with tempfile.TemporaryDirectory(prefix="gradcts-cuda-") as name:
+        folder, begin = pathlib.Path(name), time.monotonic()
+        mutants = stream_mutants()
+        programs = build_mutants(mutants, build, folder, jobs)
+        print(f"ci/cuda: built {len(mutants)} mutants in {time.monotonic() - begin:.0f} s")
+        run_mutants(table, mutants, programs, folder)
+
+
+def run_mutants(table, mutants, programs, folder):
     for mutant, program in zip(mutants, programs):
         what = f"mutant: {mutant.name}"
         if isinstance(program, str):
@@ -174,7 +204,7 @@ def check_mutants(table, build, folder, jobs):
         begin = time.monotonic()
         tests, trouble = run_stress(program, folder, SECONDS["mutant"], "--gtest_fail_fast")
         failed = [(name, words) for name, status, words, _ in tests if status == "failed"]
-        words = trouble or (f"noticed by {failed[0][0]}: {failed[0][1]}" if failed else "nobody noticed")
+        words = trouble or (f"{failed[0][0]}: {failed[0][1]:.90}" if failed else "nobody noticed")
         table.add(what, 1, bool(failed) and not trouble, words, time.monotonic() - begin)
 
 
@@ -210,20 +240,19 @@ def main():
     if trouble:
         print(f"ci/cuda: everything is built; skipped, because there is {trouble}")
         return NO_GPU
-    begin = time.monotonic()
+    folder, begin = build / "checks", time.monotonic()
+    folder.mkdir(exist_ok=True)
     table = Table()
-    with tempfile.TemporaryDirectory(prefix="gradcts-cuda-") as name:
-        folder = pathlib.Path(name)
-        check_stress(table, build, folder)
-        workers = min(8, options.jobs)
-        on_devices = scenarios_on_devices(build / "bin" / "gradcts")
-        check_suite(table, build, folder, "suite: all scenarios, sim devices on the GPU", workers, 1, [], False)
-        check_suite(table, build, folder, f"suite: those on devices, 10 times, spinning up to {SPIN['microseconds']} us",
-                    workers, 10, on_devices, True)
-        check_mutants(table, build, folder, options.jobs)
-    table.line("-" * 72, "-" * 6, "-" * 60, "-" * 7)
-    table.line("all", str(table.rows), f"{table.bad} bad" if table.bad else "all good",
-               f"{time.monotonic() - begin:.1f}")
+    check_stress(table, build, folder)
+    workers = min(8, options.jobs)
+    on_devices = scenarios_on_devices(build / "bin" / "gradcts")
+    check_suite(table, build, folder, "suite: all scenarios, sim devices on the GPU", workers, 1, [], False)
+    check_suite(table, build, folder, f"suite: those on devices, 10 times, spinning up to {SPIN['microseconds']} us",
+                workers, 10, on_devices, True)
+    check_fuzz(table, build, folder, workers)
+    check_mutants(table, build, options.jobs)
+    table.rule()
+    table.line("all", str(table.rows), f"{time.monotonic() - begin:.1f}", f"{table.bad} bad" if table.bad else "all good")
     return 1 if table.bad else 0
 
 

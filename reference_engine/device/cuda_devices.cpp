@@ -4,10 +4,14 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <exception>
+#include <functional>
+#include <map>
 #include <memory>
 #include <random>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "reference_engine/device/basic_runtime.h"
 #include "reference_engine/device/cuda_kernels.h"
@@ -50,6 +54,11 @@ cudaMemPool_t make_pool(int gpus) {
   std::uint64_t keep_all = ~std::uint64_t{0};
   check("no threshold of the memory pool",
         cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_all));
+  // Else a stream may be made to wait for another one whose block it takes: that hides a missing
+  // wait.
+  int no = 0;
+  check("no choice of the memory pool",
+        cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowInternalDependencies, &no));
   return pool;
 }
 

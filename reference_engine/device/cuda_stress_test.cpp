@@ -1,22 +1,24 @@
 // Passes over real GPUs: a node's kernel first spins for a random time, so that whoever should have
 // waited for it and did not reads a wrong number. Where there is no GPU, every test is skipped and
 // says so.
+#include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
 #include <random>
 #include <thread>
 
 #include "reference_engine/device/basic_runtime.h"
 #include "reference_engine/device/cuda_devices.h"
-#include "reference_engine/device/simulated_runtime.h"
-#include "reference_engine/testing/threads.h"
+#include "reference_engine/engine/announced_gradient.h"
 #include "reference_engine/testing/values.h"
 
 namespace gradcts::reference {
 namespace {
 
 using namespace testing;  // NOLINT
-using ::testing::Each;
 using ::testing::ElementsAre;
 
 constexpr Device first{DeviceType::cuda, 0};
