@@ -4,14 +4,11 @@
 
 #include "conformance/scenario/json.h"
 #include "conformance/scenario/validate.h"
+#include "fuzz/index.h"
 
 namespace gradcts::fuzz {
 
 namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 // Old id to new id; no_id: gone.
 using Renaming = std::vector<std::int32_t>;

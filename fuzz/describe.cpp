@@ -7,14 +7,11 @@
 
 #include "conformance/scenario/features.h"
 #include "fuzz/generate.h"
+#include "fuzz/index.h"
 
 namespace gradcts::fuzz {
 
 namespace {
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 // The shape of the graph, as numbers.
 struct GraphShape {
@@ -147,14 +144,33 @@ constexpr const char* shape_traits[] = {
 
 // The features that the generator leaves alone, each with its reason in docs/fuzz.md.
 bool is_left_alone(const std::string& feature) {
-  static const std::set<std::string> alone = {
-      // The generator does not write these yet.
-      "pass.asynchronous", "pass.announced", "observe.stream_waits", "observe.stream_events",
-      "observe.live_objects", "observe.engine_threads", "leaf.saved_elsewhere", "hook.saved.close",
-      "hook.returns_list", "graph.redirect", "engine.stop_limit", "device.refusal",
-      "destructor.user_state", "destructor.node", "destructor.hook", "anomaly.report",
-      "fork",          "engine.start",      "change.data",   "keep.data",      "device.cuda",
-      "pass.no_roots", "custom.conversion", "operation.div", "operation.mean", "operation.where"};
+  static const std::set<std::string> alone = {// The generator does not write these yet.
+                                              "pass.asynchronous",
+                                              "pass.announced",
+                                              "observe.stream_waits",
+                                              "observe.stream_events",
+                                              "observe.live_objects",
+                                              "observe.engine_threads",
+                                              "leaf.saved_elsewhere",
+                                              "hook.saved.close",
+                                              "hook.returns_list",
+                                              "graph.redirect",
+                                              "engine.stop_limit",
+                                              "device.refusal",
+                                              "destructor.user_state",
+                                              "destructor.node",
+                                              "destructor.hook",
+                                              "anomaly.report",
+                                              "fork",
+                                              "engine.start",
+                                              "change.data",
+                                              "keep.data",
+                                              "device.cuda",
+                                              "pass.no_roots",
+                                              "custom.conversion",
+                                              "operation.div",
+                                              "operation.mean",
+                                              "operation.where"};
   return alone.count(feature) > 0;
 }
 

@@ -26,16 +26,13 @@
 
 #include "conformance/scenario/scenario.h"
 #include "fuzz/choices.h"
+#include "fuzz/index.h"
 
 namespace gradcts::fuzz {
 
 using ItemSet = std::uint64_t;  // bit i: item i
 inline constexpr std::size_t most_items = 60;
 inline constexpr double most_cost = 300;
-
-inline std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 // What the header lets into a case.
 struct Plan {

@@ -4,16 +4,13 @@
 
 #include "conformance/scenario/json.h"
 #include "fuzz/cut.h"
+#include "fuzz/index.h"
 
 namespace gradcts::fuzz {
 
 namespace {
 
 constexpr int runs_when_concurrent = 3;
-
-std::size_t at(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 bool is_concurrent(const Scenario& s) {
   bool concurrent = !s.streams.empty();

@@ -17,7 +17,7 @@ bool is_node_event(EventKind kind) {
   return kind == EventKind::node_enter || kind == EventKind::node_exit;
 }
 
-const Event* actual_of(const Evidence& evidence, std::size_t expected) {
+const Event* actual_event(const Evidence& evidence, std::size_t expected) {
   const std::int32_t index = evidence.events[expected];
   return index == unmatched ? nullptr : &evidence.outcome.events[static_cast<std::size_t>(index)];
 }
@@ -36,7 +36,7 @@ template <typename IsMine>
 bool all_as_expected(const Evidence& evidence, IsMine is_mine) {
   const auto& expected = evidence.expectation.events;
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (expected[i].required && is_mine(expected[i].event.kind) && !actual_of(evidence, i))
+    if (expected[i].required && is_mine(expected[i].event.kind) && !actual_event(evidence, i))
       return false;
   }
   return std::none_of(
@@ -125,7 +125,7 @@ void judge_event_values(const Evidence& evidence, std::string_view clauses, cons
   const auto& expected = evidence.expectation.events;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const Event& event = expected[i].event;
-    const Event* actual = actual_of(evidence, i);
+    const Event* actual = actual_event(evidence, i);
     if (!expected[i].compare_values || !actual || !is_mine(event.kind)) continue;
     const std::string clause = choose_clause(evidence.scenario, clauses, own);
     if (actual->values.size() != event.values.size()) {
@@ -167,11 +167,11 @@ void judge_hook_gradients(const Evidence& evidence, std::string_view clauses, Fi
 void judge_observations(const Evidence& evidence, std::string_view clauses, Findings& findings) {
   const auto& expected = evidence.expectation.events;
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const Event* actual = actual_of(evidence, i);
+    const Event* actual = actual_event(evidence, i);
     if (!actual || expected[i].number_fits(actual->number)) continue;
     const bool stated = expected[i].stated.has_value();
-    const std::string number = stated ? range_of(*expected[i].stated)
-                                      : std::to_string(expected[i].event.number);
+    const std::string number =
+        stated ? range_of(*expected[i].stated) : std::to_string(expected[i].event.number);
     // What the author states is about the clauses that the scenario cites.
     const std::string clause = stated && expected[i].event.kind == EventKind::observe
                                    ? evidence.scenario.clauses[0]

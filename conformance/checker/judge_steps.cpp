@@ -12,7 +12,7 @@ namespace gradcts {
 
 namespace {
 
-const StepResult* actual_of(const Evidence& evidence, std::size_t expected) {
+const StepResult* actual_step(const Evidence& evidence, std::size_t expected) {
   const std::int32_t index = evidence.steps[expected];
   return index == unmatched ? nullptr : &evidence.outcome.steps[static_cast<std::size_t>(index)];
 }
@@ -104,7 +104,7 @@ void judge_anything_ran(const Evidence& evidence, std::string_view clauses, Find
 void judge_steps(const Evidence& evidence, std::string_view clauses, Findings& findings) {
   const auto& expected = evidence.expectation.steps;
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (!expected[i].required || actual_of(evidence, i)) continue;
+    if (!expected[i].required || actual_step(evidence, i)) continue;
     findings.push_back({choose_clause(evidence.scenario, clauses, "ERR-7"),
                         where(evidence, expected[i].result), "the step ends with a result",
                         "no result"});
@@ -119,7 +119,7 @@ void judge_steps(const Evidence& evidence, std::string_view clauses, Findings& f
 void judge_errors(const Evidence& evidence, std::string_view clauses, Findings& findings) {
   const auto& expected = evidence.expectation.steps;
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const StepResult* actual = actual_of(evidence, i);
+    const StepResult* actual = actual_step(evidence, i);
     if (!actual) continue;
     const bool error_expected = expected[i].result.error.has_value();
     if (!error_expected && !actual->error) continue;
@@ -160,7 +160,8 @@ bool speaks_of(std::string_view text, const Shape& shape) {
   std::vector<std::string> numbers;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (std::isdigit(static_cast<unsigned char>(text[i])) == 0) continue;
-    if (i == 0 || std::isdigit(static_cast<unsigned char>(text[i - 1])) == 0) numbers.emplace_back();
+    if (i == 0 || std::isdigit(static_cast<unsigned char>(text[i - 1])) == 0)
+      numbers.emplace_back();
     numbers.back() += text[i];
   }
   std::vector<std::string> wanted;
@@ -188,16 +189,15 @@ std::string in_words(const Mention& mention) {
 void judge_error_texts(const Evidence& evidence, std::string_view clauses, Findings& findings) {
   const auto& expected = evidence.expectation.steps;
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const StepResult* actual = actual_of(evidence, i);
+    const StepResult* actual = actual_step(evidence, i);
     if (!actual || !actual->error || expected[i].names.empty()) continue;
     if (!expected[i].result.error || !same_error(expected[i], *actual->error)) continue;
     const char* own = expected[i].clause ? expected[i].clause : clause_of(actual->error->category);
     for (const Mention& mention : expected[i].names) {
       if (speaks_of(actual->error->text, mention)) continue;
-      findings.push_back({choose_clause(evidence.scenario, clauses, own),
-                          where(evidence, expected[i].result),
-                          "an error that names " + in_words(mention),
-                          fmt::format("'{}'", actual->error->text)});
+      findings.push_back(
+          {choose_clause(evidence.scenario, clauses, own), where(evidence, expected[i].result),
+           "an error that names " + in_words(mention), fmt::format("'{}'", actual->error->text)});
     }
   }
 }
@@ -205,7 +205,7 @@ void judge_error_texts(const Evidence& evidence, std::string_view clauses, Findi
 void judge_values(const Evidence& evidence, std::string_view clauses, Findings& findings) {
   const auto& expected = evidence.expectation.steps;
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const StepResult* actual = actual_of(evidence, i);
+    const StepResult* actual = actual_step(evidence, i);
     if (!actual || actual->error || expected[i].result.error) continue;
     const auto& values = expected[i].result.values;
     const char* own = expected[i].clause ? expected[i].clause : "ACC-1";

@@ -18,7 +18,7 @@ extern char** environ;
 namespace gradcts {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -52,7 +52,7 @@ std::string leaves_dot(const Scenario& scenario) {
     const std::string label =
         fmt::format("{}\n{}", scenario.values[index(leaf.value)].name, to_text(leaf.initial));
     dot += fmt::format("  leaf{} [shape=ellipse, style={}, label={}];\n", i,
-                       leaf.requires_grad ? "solid" : "dashed", quoted(label));
+                       leaf.requires_grad ? "solid" : "dashed", in_quotes(label));
   }
   return dot;
 }
@@ -62,7 +62,7 @@ std::string nodes_dot(const Scenario& scenario) {
   for (std::size_t i = 0; i < scenario.nodes.size(); ++i) {
     const Node& node = scenario.nodes[i];
     const std::string label = fmt::format("{}\n{}", node.name, in_words(scenario, node));
-    dot += fmt::format("  node{} [shape=box, label={}];\n", i, quoted(label));
+    dot += fmt::format("  node{} [shape=box, label={}];\n", i, in_quotes(label));
   }
   return dot;
 }
@@ -75,10 +75,11 @@ std::string edges_dot(const Scenario& scenario) {
       const std::string from = source(scenario, inputs[k]);
       const std::string& name = scenario.values[index(inputs[k])].name;
       if (from.starts_with("value")) {
-        dot += fmt::format("  {} [shape=ellipse, style=dotted, label={}];\n", from, quoted(name));
+        dot +=
+            fmt::format("  {} [shape=ellipse, style=dotted, label={}];\n", from, in_quotes(name));
       }
       dot += fmt::format("  node{} -> {} [label={}];\n", i, from,
-                         quoted(inputs.size() > 1 ? fmt::format("{}: {}", k, name) : name));
+                         in_quotes(inputs.size() > 1 ? fmt::format("{}: {}", k, name) : name));
     }
   }
   return dot;
@@ -90,7 +91,7 @@ std::string hooks_dot(const Scenario& scenario) {
     const Hook& hook = scenario.hooks[i];
     if (hook.values.empty() && hook.node == no_id) continue;
     dot += fmt::format("  hook{} [shape=note, fontsize=10, label={}];\n", i,
-                       quoted(fmt::format("{}\n{}", hook.name, in_words(hook.kind))));
+                       in_quotes(fmt::format("{}\n{}", hook.name, in_words(hook.kind))));
     if (hook.node != no_id) {
       dot += fmt::format("  hook{} -> {} [style=dashed, arrowhead=none];\n", i,
                          vertex(scenario, hook.node));
@@ -109,7 +110,7 @@ std::string roots_dot(const Scenario& scenario) {
     const auto* pass = std::get_if<PassStep>(&step.action);
     if (!pass) return;
     dot += fmt::format("  step{} [shape=plaintext, label={}];\n", step.id,
-                       quoted(step_name(scenario, step.id)));
+                       in_quotes(step_name(scenario, step.id)));
     for (const Root& root : pass->roots) {
       dot += fmt::format("  step{} -> {} [style=bold];\n", step.id, source(scenario, root.value));
     }
@@ -161,7 +162,7 @@ std::string graph_dot(const Scenario& scenario) {
       "  label={}; labelloc=t; fontname=\"sans-serif\";\n"
       "  node [fontname=\"sans-serif\"]; edge [fontname=\"sans-serif\", fontsize=9];\n"
       "{}{}{}{}{}}}\n",
-      quoted(scenario.id), quoted(fmt::format("{}\n{}", scenario.id, scenario.title)),
+      in_quotes(scenario.id), in_quotes(fmt::format("{}\n{}", scenario.id, scenario.title)),
       leaves_dot(scenario), nodes_dot(scenario), edges_dot(scenario), hooks_dot(scenario),
       roots_dot(scenario));
 }

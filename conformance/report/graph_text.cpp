@@ -28,9 +28,9 @@ std::string root_notes(const Scenario& scenario, const std::vector<ValueId>& out
   return notes.empty() ? "" : fmt::format("  <- root of {}", fmt::join(notes, ", "));
 }
 
-class Drawing {
+class TextDrawing {
  public:
-  Drawing(const Scenario& scenario, std::size_t line_limit)
+  TextDrawing(const Scenario& scenario, std::size_t line_limit)
       : scenario_(scenario),
         line_limit_(line_limit),
         users_(vertex_count()),
@@ -46,8 +46,7 @@ class Drawing {
     for (Vertex v = static_cast<Vertex>(vertex_count()) - 1; v >= 0; --v) {
       if (users_[index(v)] == 0) draw_vertex(v, "", "");
     }
-    if (left_out_ > 0)
-      text_ += fmt::format("... and {} not drawn\n", counted(left_out_, "line"));
+    if (left_out_ > 0) text_ += fmt::format("... and {} not drawn\n", counted(left_out_, "line"));
     return std::move(text_);
   }
 
@@ -196,7 +195,7 @@ class Drawing {
 }  // namespace
 
 std::string graph_text(const Scenario& scenario, std::size_t line_limit) {
-  return Drawing(scenario, line_limit).draw();
+  return TextDrawing(scenario, line_limit).draw();
 }
 
 }  // namespace gradcts

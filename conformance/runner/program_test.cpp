@@ -24,15 +24,16 @@ using testing::Trial;
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
-RunOptions options_for(const std::string& program, std::chrono::milliseconds timeout = 60s) {
+RunOptions program_options(const std::string& program, std::chrono::milliseconds timeout = 60s) {
   RunOptions options;
   options.worker.engine_path = program;
   options.worker.timeout = timeout;
   return options;
 }
 
-Trial run_between(const std::string& id, std::chrono::milliseconds timeout = 60s) {
-  return Trial(Plan{"lie/before", id, "lie/after"}, options_for(GRADCTS_LYING_PROGRAM, timeout));
+Trial run_between_lies(const std::string& id, std::chrono::milliseconds timeout = 60s) {
+  return Trial(Plan{"lie/before", id, "lie/after"},
+               program_options(GRADCTS_LYING_PROGRAM, timeout));
 }
 
 // A program of these lines.
@@ -45,7 +46,7 @@ class Script {
   std::string path() const { return (folder_ / "engine").string(); }
   std::string trouble() const {
     try {
-      WorkerProcess worker(options_for(path()).worker);
+      WorkerProcess worker(program_options(path()).worker);
     } catch (const UnusableEngine& problem) {
       return problem.what();
     }
@@ -57,29 +58,29 @@ class Script {
 };
 
 TEST(Program, ARightOnePasses) {
-  const Trial run(Plan{"lie/a", "lie/b"}, options_for(GRADCTS_LYING_PROGRAM));
+  const Trial run(Plan{"lie/a", "lie/b"}, program_options(GRADCTS_LYING_PROGRAM));
   EXPECT_THAT(run.verdicts(), ElementsAre("pass", "pass"));
   EXPECT_THAT(run.summary.problems, IsEmpty());
   EXPECT_EQ(run.summary.exit_status(), 0);
 }
 
 TEST(Program, AWrongAnswerFails) {
-  const Trial run = run_between("lie/wrong");
+  const Trial run = run_between_lies("lie/wrong");
   EXPECT_THAT(run.verdicts(), ElementsAre("pass", "fail", "pass"));
   EXPECT_EQ(run.summary.exit_status(), 1);
 }
 
 TEST(Program, ACrashShowsWhatItPrinted) {
-  const Trial run = run_between("lie/exit");
+  const Trial run = run_between_lies("lie/exit");
   EXPECT_THAT(run.verdicts(), ElementsAre("pass", "crash", "pass"));
   EXPECT_THAT(run.verdict(1).detail,
               AllOf(HasSubstr("ended its process with status 3 while it ran lie/exit"),
                     HasSubstr("the request before was lie/before"), HasSubstr("| last words")));
-  EXPECT_THAT(run_between("lie/signal").verdict(1).detail, HasSubstr("SIGSEGV"));
+  EXPECT_THAT(run_between_lies("lie/signal").verdict(1).detail, HasSubstr("SIGSEGV"));
 }
 
 TEST(Program, AHangShowsItsStacks) {
-  const Trial run = run_between("lie/hang", 300ms);
+  const Trial run = run_between_lies("lie/hang", 300ms);
   EXPECT_THAT(run.verdicts(), ElementsAre("pass", "hang", "pass"));
   EXPECT_THAT(run.verdict(1).detail,
               AllOf(HasSubstr("no answer within 0.3 s while it ran lie/hang"),
@@ -87,54 +88,56 @@ TEST(Program, AHangShowsItsStacks) {
 }
 
 TEST(Program, OneThatDoesNotListenIsEnded) {
-  EXPECT_THAT(run_between("lie/deaf", 300ms).verdicts(), ElementsAre("pass", "hang", "pass"));
+  EXPECT_THAT(run_between_lies("lie/deaf", 300ms).verdicts(), ElementsAre("pass", "hang", "pass"));
 }
 
 TEST(Program, GarbageIsNoAnswer) {
-  const Trial run = run_between("lie/garbage");
+  const Trial run = run_between_lies("lie/garbage");
   EXPECT_THAT(run.verdicts(), ElementsAre("pass", "error", "pass"));
   EXPECT_THAT(run.verdict(1).detail, HasSubstr("the answer is not JSON"));
   EXPECT_EQ(run.summary.exit_status(), 3);
-  EXPECT_THAT(run_between("lie/bytes").verdict(1).detail, HasSubstr("the answer is not JSON"));
-  EXPECT_THAT(run_between("lie/list").verdict(1).detail, HasSubstr("the answer has no number"));
-  EXPECT_THAT(run_between("lie/empty").verdict(1).detail,
+  EXPECT_THAT(run_between_lies("lie/bytes").verdict(1).detail, HasSubstr("the answer is not JSON"));
+  EXPECT_THAT(run_between_lies("lie/list").verdict(1).detail,
+              HasSubstr("the answer has no number"));
+  EXPECT_THAT(run_between_lies("lie/empty").verdict(1).detail,
               HasSubstr("neither 'outcome' nor 'failure'"));
 }
 
 TEST(Program, APartOfALineIsNoAnswer) {
-  EXPECT_THAT(run_between("lie/partial-and-exit").verdicts(), ElementsAre("pass", "crash", "pass"));
-  EXPECT_THAT(run_between("lie/partial-and-hang", 300ms).verdicts(),
+  EXPECT_THAT(run_between_lies("lie/partial-and-exit").verdicts(),
+              ElementsAre("pass", "crash", "pass"));
+  EXPECT_THAT(run_between_lies("lie/partial-and-hang", 300ms).verdicts(),
               ElementsAre("pass", "hang", "pass"));
 }
 
 TEST(Program, AnAnswerInPiecesIsOne) {
-  EXPECT_THAT(run_between("lie/pieces").verdicts(), ElementsAre("pass", "pass", "pass"));
+  EXPECT_THAT(run_between_lies("lie/pieces").verdicts(), ElementsAre("pass", "pass", "pass"));
 }
 
 TEST(Program, AnotherNumberIsNoAnswer) {
-  const Trial run = run_between("lie/number");
+  const Trial run = run_between_lies("lie/number");
   EXPECT_THAT(run.verdicts(), ElementsAre("pass", "error", "pass"));
   EXPECT_THAT(run.verdict(1).detail, HasSubstr("answers the wrong request"));
 }
 
 TEST(Program, ASecondAnswerIsNoAnswerToTheNextRequest) {
-  const Trial run = run_between("lie/twice");
+  const Trial run = run_between_lies("lie/twice");
   EXPECT_THAT(run.verdicts(), ElementsAre("pass", "pass", "error"));
   EXPECT_THAT(run.verdict(2).detail, HasSubstr("answers the wrong request"));
 }
 
 TEST(Program, AnotherScenariosOutcomeIsNoAnswer) {
-  EXPECT_THAT(run_between("lie/other").verdict(1).detail, HasSubstr("the answer is for"));
+  EXPECT_THAT(run_between_lies("lie/other").verdict(1).detail, HasSubstr("the answer is for"));
 }
 
 TEST(Program, ARefusalIsAnErrorWithItsReason) {
-  const Trial run = run_between("lie/refuse");
+  const Trial run = run_between_lies("lie/refuse");
   EXPECT_THAT(run.verdicts(), ElementsAre("pass", "error", "pass"));
   EXPECT_THAT(run.verdict(1).detail, HasSubstr("not today"));
 }
 
 TEST(Program, OneThatStaysAfterTheEndIsAProblem) {
-  const Trial run(Plan{"lie/exit-badly"}, options_for(GRADCTS_LYING_PROGRAM));
+  const Trial run(Plan{"lie/exit-badly"}, program_options(GRADCTS_LYING_PROGRAM));
   EXPECT_THAT(run.verdicts(), ElementsAre("pass"));
   ASSERT_EQ(run.summary.problems.size(), 1u);
   EXPECT_THAT(run.summary.problems[0].text, HasSubstr("status 7"));
@@ -142,10 +145,10 @@ TEST(Program, OneThatStaysAfterTheEndIsAProblem) {
 
 // An adapter that sees scripted nodes alone is asked, and judged, by these.
 TEST(Program, IsNotAskedForWhatItCannotSee) {
-  const Trial run(Plan{"lie/unseen"}, options_for(GRADCTS_LYING_PROGRAM));
+  const Trial run(Plan{"lie/unseen"}, program_options(GRADCTS_LYING_PROGRAM));
   EXPECT_THAT(run.verdicts(), ElementsAre("fail"));
   setenv("LYING_TRACE", "scripted", 1);
-  const Trial blind(Plan{"lie/unseen"}, options_for(GRADCTS_LYING_PROGRAM));
+  const Trial blind(Plan{"lie/unseen"}, program_options(GRADCTS_LYING_PROGRAM));
   unsetenv("LYING_TRACE");
   EXPECT_THAT(blind.verdicts(), ElementsAre("pass"));
 }

@@ -29,13 +29,13 @@ SubjectKind subject_kind(EventKind kind) {
   }
 }
 
-Json write_optional(const std::optional<TensorValue>& tensor) {
+Json write_or_null(const std::optional<TensorValue>& tensor) {
   return tensor ? write_tensor(*tensor) : Json(nullptr);
 }
 
 Json write_tensors(const Tensors& tensors) {
   Json list = Json::array();
-  for (const auto& tensor : tensors) list.push_back(write_optional(tensor));
+  for (const auto& tensor : tensors) list.push_back(write_or_null(tensor));
   return list;
 }
 
@@ -242,15 +242,17 @@ void check_occurrences(const Outcome& outcome, const Path& document) {
 
 Outcome OutcomeReader::read(const Json& json) const {
   const Path document;
-  const Fields fields(json, document,
-                      {"schema", "scenario", "unsupported", "steps", "events", "leaf_grads", "state"});
+  const Fields fields(
+      json, document,
+      {"schema", "scenario", "unsupported", "steps", "events", "leaf_grads", "state"});
   const std::string& schema = fields.text("schema");
   if (schema != "gradcts.outcome/1") {
     fail(fields.at("schema"), "expected 'gradcts.outcome/1', found '" + schema + "'");
   }
   const std::string& of = fields.text("scenario");
   if (of != scenario_.id) {
-    fail(fields.at("scenario"), "the answer is for '" + of + "', the request was '" + scenario_.id + "'");
+    fail(fields.at("scenario"),
+         "the answer is for '" + of + "', the request was '" + scenario_.id + "'");
   }
   Outcome outcome;
   if (fields.find("unsupported") != nullptr) {
@@ -291,7 +293,7 @@ Json write_outcome(const Outcome& outcome, const Scenario& scenario) {
   json["leaf_grads"] = Json::object();
   for (std::size_t i = 0; i < scenario.leaves.size() && i < outcome.leaf_grads.size(); ++i) {
     const auto value = static_cast<std::size_t>(scenario.leaves[i].value);
-    json["leaf_grads"][scenario.values[value].name] = write_optional(outcome.leaf_grads[i]);
+    json["leaf_grads"][scenario.values[value].name] = write_or_null(outcome.leaf_grads[i]);
   }
   json["state"] = write_state(outcome.state);
   return json;

@@ -54,7 +54,7 @@ constexpr std::string_view right = R"({
 })";
 
 template <typename Edit>
-std::string refusal(Edit&& edit) {
+std::string edit_refusal(Edit&& edit) {
   Json json = parse_json(right);
   edit(json);
   try {
@@ -67,22 +67,22 @@ std::string refusal(Edit&& edit) {
 
 // The value at a JSON pointer replaced by a JSON text.
 std::string replaced(const std::string& pointer, std::string_view text) {
-  return refusal([&](Json& json) { json[Json::json_pointer(pointer)] = parse_json(text); });
+  return edit_refusal([&](Json& json) { json[Json::json_pointer(pointer)] = parse_json(text); });
 }
 
 std::string without(const std::string& pointer) {
-  return refusal([&](Json& json) {
+  return edit_refusal([&](Json& json) {
     const Json::json_pointer place(pointer);
     json[place.parent_pointer()].erase(place.back());
   });
 }
 
 TEST(ReadScenario, AcceptsTheRightOne) {
-  EXPECT_EQ(refusal([](Json&) {}), "accepted");
+  EXPECT_EQ(edit_refusal([](Json&) {}), "accepted");
 }
 
 TEST(ReadScenario, TheDocumentItself) {
-  EXPECT_EQ(refusal([](Json& j) { j = Json::array(); }), "expected an object, found a list");
+  EXPECT_EQ(edit_refusal([](Json& j) { j = Json::array(); }), "expected an object, found a list");
   EXPECT_EQ(without("/schema"), "field 'schema' is missing");
   EXPECT_EQ(replaced("/schema", "\"gradcts.scenario/2\""),
             "schema: expected 'gradcts.scenario/1', found 'gradcts.scenario/2'");
@@ -140,7 +140,7 @@ TEST(ReadScenario, NamesNearby) {
     j["nodes"][0]["inputs"] = {"weight", "wieght"};
     j["hooks"][1]["on"] = "accumulate:weight";
   };
-  EXPECT_EQ(refusal(edit),
+  EXPECT_EQ(edit_refusal(edit),
             "nodes[0].inputs[1]: there is no value 'wieght'; did you mean 'weight'?");
 }
 
@@ -280,10 +280,10 @@ TEST(ReadScenario, WhatTheAuthorStates) {
   EXPECT_EQ(replaced("/program/10/edge", "1"), "program[10].edge: there is no edge 1");
   EXPECT_EQ(without("/program/11/user_state"),
             "program[11].user_state_destroyed: expected 'user_state' beside it");
-  EXPECT_EQ(replaced("/program/12/limit", "-1"),
-            "program[12].limit: expected a number of seconds");
-  EXPECT_EQ(replaced("/program/13/expect/or_error", "\"stopped\""),
-            "program[13].expect.or_error: expected beside 'values', or alone: the error or no error");
+  EXPECT_EQ(replaced("/program/12/limit", "-1"), "program[12].limit: expected a number of seconds");
+  EXPECT_EQ(
+      replaced("/program/13/expect/or_error", "\"stopped\""),
+      "program[13].expect.or_error: expected beside 'values', or alone: the error or no error");
   EXPECT_EQ(replaced("/program/4/expect/names", "[0]"),
             "program[4].expect.names: only an error names something; expected 'error' beside it");
   EXPECT_EQ(replaced("/program/13/expect/names/0", "\"\""),

@@ -116,7 +116,7 @@ Outcome some_outcome(const Scenario& scenario) {
   return outcome;
 }
 
-std::string refusal(const Json& json) {
+std::string outcome_refusal(const Json& json) {
   try {
     read_outcome(json, everything());
   } catch (const FormatError& error) {
@@ -145,7 +145,7 @@ TEST(OutcomeJson, UnsupportedStandsAlone) {
   EXPECT_EQ(read_outcome(json, everything()).unsupported, "no streams");
   Json more = json;
   more["steps"] = Json::array();
-  EXPECT_EQ(refusal(more), "unsupported: expected a reason, and no other result beside it");
+  EXPECT_EQ(outcome_refusal(more), "unsupported: expected a reason, and no other result beside it");
 }
 
 // One edit of a right outcome at a time.
@@ -153,7 +153,7 @@ std::string refusal_of(void (*edit)(Json&)) {
   const Scenario scenario = everything();
   Json json = write_outcome(some_outcome(scenario), scenario);
   edit(json);
-  return refusal(json);
+  return outcome_refusal(json);
 }
 
 TEST(OutcomeJson, RefusesWhatIsNotOfTheScenario) {

@@ -72,7 +72,7 @@ Json suite_of(std::string_view scenario) {
   return suite;
 }
 
-std::string refusal(const Json& suite) {
+std::string suite_refusal(const Json& suite) {
   try {
     expand_suite(suite);
   } catch (const FormatError& error) {
@@ -133,7 +133,7 @@ TEST(Suite, ErrorsNameTheScenarioAndThePlace) {
   const auto with = [](std::string_view pointer, std::string_view text) {
     Json suite = suite_of(fan_in);
     suite["scenarios"][0][Json::json_pointer(std::string(pointer))] = parse_json(text);
-    return refusal(suite);
+    return suite_refusal(suite);
   };
   EXPECT_EQ(with("/nodes/0/give/inputs/0", "\"w\""),
             "scenarios[0] (acc/fan-in/1): nodes[0].inputs[0]: there is no value 'w'");
@@ -157,10 +157,10 @@ TEST(Suite, ErrorsNameTheScenarioAndThePlace) {
 TEST(Suite, ErrorsOfTheFileItself) {
   Json suite = suite_of(fan_in);
   suite["schema"] = "gradcts.suite/2";
-  EXPECT_EQ(refusal(suite), "schema: expected 'gradcts.suite/1', found 'gradcts.suite/2'");
+  EXPECT_EQ(suite_refusal(suite), "schema: expected 'gradcts.suite/1', found 'gradcts.suite/2'");
   suite = suite_of(fan_in);
   suite["scenario"] = 1;
-  EXPECT_EQ(refusal(suite), "unknown field 'scenario'; did you mean 'scenarios'?");
+  EXPECT_EQ(suite_refusal(suite), "unknown field 'scenario'; did you mean 'scenarios'?");
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ class SuiteFiles : public ::testing::Test {
     return (folder_ / name).string();
   }
 
-  static std::string refusal(const std::string& path) {
+  static std::string suite_refusal(const std::string& path) {
     try {
       load_suites(path);
     } catch (const FormatError& error) {
@@ -203,20 +203,20 @@ TEST_F(SuiteFiles, AreReadInOrderOfTheirPaths) {
 
 TEST_F(SuiteFiles, ErrorsNameTheFile) {
   const std::string broken = write("a.json", "{\"schema\": }");
-  EXPECT_EQ(refusal(broken),
+  EXPECT_EQ(suite_refusal(broken),
             broken +
                 ": line 1, column 12: syntax error while parsing value - unexpected '}'; "
                 "expected '[', '{', or a literal");
   const std::string list = write("b.json", "[]");
-  EXPECT_EQ(refusal(list), list + ": expected an object, found a list");
+  EXPECT_EQ(suite_refusal(list), list + ": expected an object, found a list");
   const std::string missing = (folder_ / "none.json").string();
-  EXPECT_EQ(refusal(missing), missing + ": there is no such file or folder");
+  EXPECT_EQ(suite_refusal(missing), missing + ": there is no such file or folder");
 }
 
 TEST_F(SuiteFiles, AnIdStandsOnce) {
   const std::string first = write("a.json", single);
   const std::string second = write("b.json", single);
-  EXPECT_EQ(refusal(folder_.path().string()),
+  EXPECT_EQ(suite_refusal(folder_.path().string()),
             second + ": the id 'a/b' is taken by a scenario in " + first);
 }
 

@@ -14,7 +14,7 @@ Tensor complex_leaf(const Values& parts) {
   return z;
 }
 
-Values gradient_by(const Tensor& x, const Tensor& y, const Values& seed) {
+Values kept_gradient_by(const Tensor& x, const Tensor& y, const Values& seed) {
   return values(grad({y}, {from_values(seed, y.shape(), y.type())}, {x}, {.keep_graph = true})[0]);
 }
 
@@ -34,7 +34,7 @@ TEST(InPlace, dividing_by_itself) {
   const Tensor x = leaf({4});
   Tensor a = clone(x);
   div_(a, a);
-  EXPECT_THAT(gradient_by(x, a, {3}), ElementsAre(0));
+  EXPECT_THAT(kept_gradient_by(x, a, {3}), ElementsAre(0));
 }
 
 TEST(InPlace, KEEP_3_a_saved_result_that_is_changed_later_is_noticed) {
@@ -76,7 +76,7 @@ TEST(InPlace, GRAPH2_1_what_is_overwritten_has_a_gradient_of_zero) {
   Tensor b = clone(x);
   fill_(select(b, 0, 1), 9);
   EXPECT_THAT(values(b), ElementsAre(1, 9));
-  EXPECT_THAT(gradient_by(x, b, {3, 4}), ElementsAre(3, 0));
+  EXPECT_THAT(kept_gradient_by(x, b, {3, 4}), ElementsAre(3, 0));
 }
 
 TEST(InPlace, copying_keeps_the_type) {
@@ -107,8 +107,8 @@ TEST(InPlace, GRAPH2_1_a_reshaped_view_and_a_gradient_of_other_strides) {
   Tensor base = clone(reshape(x, {2, 2}));
   scale_(reshape(base, {4}), 3);
   // The gradient of the base arrives transposed, and with strides of 0.
-  EXPECT_THAT(gradient_by(x, transpose(base, 0, 1), {1, 2, 4, 8}), ElementsAre(3, 12, 6, 24));
-  EXPECT_THAT(gradient_by(x, sum(base, {1}, false), {1, 10}), ElementsAre(3, 3, 30, 30));
+  EXPECT_THAT(kept_gradient_by(x, transpose(base, 0, 1), {1, 2, 4, 8}), ElementsAre(3, 12, 6, 24));
+  EXPECT_THAT(kept_gradient_by(x, sum(base, {1}, false), {1, 10}), ElementsAre(3, 3, 30, 30));
 }
 
 TEST(ComplexParts, GRAPH2_1_views_both_ways) {
@@ -116,11 +116,12 @@ TEST(ComplexParts, GRAPH2_1_views_both_ways) {
   const Tensor parts = view_as_real(z);
   EXPECT_EQ(parts.shape(), (Shape{2, 2}));
   EXPECT_THAT(values(parts), ElementsAre(1, 2, 3, 4));
-  EXPECT_THAT(gradient_by(z, mul(parts, parts), {1, 10, 100, 1000}), ElementsAre(2, 40, 600, 8000));
+  EXPECT_THAT(kept_gradient_by(z, mul(parts, parts), {1, 10, 100, 1000}),
+              ElementsAre(2, 40, 600, 8000));
   Tensor x = leaf({1, 2, 3, 4});
   const Tensor pairs = view_as_complex(reshape(x, {2, 2}));
   EXPECT_EQ(pairs.type(), ScalarType::complex128);
-  EXPECT_THAT(gradient_by(x, mul(pairs, pairs), {1, 0, 0, 1}), ElementsAre(2, -4, 8, 6));
+  EXPECT_THAT(kept_gradient_by(x, mul(pairs, pairs), {1, 0, 0, 1}), ElementsAre(2, -4, 8, 6));
 }
 
 TEST(ComplexParts, GRAPH2_1_a_change_of_the_parts_changes_the_base) {
@@ -129,11 +130,11 @@ TEST(ComplexParts, GRAPH2_1_a_change_of_the_parts_changes_the_base) {
   const Tensor parts = view_as_real(base);
   scale_(select(parts, 1, 1), 10);
   EXPECT_THAT(values(base), ElementsAre(1, 20, 3, 40));
-  EXPECT_THAT(gradient_by(z, base, {1, 2, 3, 4}), ElementsAre(1, 20, 3, 40));
-  EXPECT_THAT(gradient_by(z, parts, {1, 2, 3, 4}), ElementsAre(1, 20, 3, 40));
+  EXPECT_THAT(kept_gradient_by(z, base, {1, 2, 3, 4}), ElementsAre(1, 20, 3, 40));
+  EXPECT_THAT(kept_gradient_by(z, parts, {1, 2, 3, 4}), ElementsAre(1, 20, 3, 40));
   scale_(base, 2);
   EXPECT_THAT(values(parts), ElementsAre(2, 40, 6, 80));
-  EXPECT_THAT(gradient_by(z, parts, {1, 2, 3, 4}), ElementsAre(2, 40, 6, 80));
+  EXPECT_THAT(kept_gradient_by(z, parts, {1, 2, 3, 4}), ElementsAre(2, 40, 6, 80));
 }
 
 TEST(ComplexParts, GRAPH2_1_a_change_of_pairs_changes_a_real_base) {
@@ -142,8 +143,8 @@ TEST(ComplexParts, GRAPH2_1_a_change_of_pairs_changes_a_real_base) {
   mul_(view_as_complex(base), from_values({0, 1}, {1}, ScalarType::complex128));
   EXPECT_THAT(values(base), ElementsAre(-2, 1, -4, 3));
   // Also of a gradient that is expanded: the pairs of that are no view.
-  EXPECT_THAT(gradient_by(x, base, {1, 2, 4, 8}), ElementsAre(2, -1, 8, -4));
-  EXPECT_THAT(gradient_by(x, sum(base), {1}), ElementsAre(1, -1, 1, -1));
+  EXPECT_THAT(kept_gradient_by(x, base, {1, 2, 4, 8}), ElementsAre(2, -1, 8, -4));
+  EXPECT_THAT(kept_gradient_by(x, sum(base), {1}), ElementsAre(1, -1, 1, -1));
 }
 
 TEST(ComplexParts, LEAF_rules_hold_through_the_view) {

@@ -21,7 +21,7 @@
 namespace gradcts {
 namespace {
 
-struct Options {
+struct ExploreFlags {
   std::string target;
   std::string engine = "reference";
   std::string suites;
@@ -50,7 +50,7 @@ std::string number_of(std::uint64_t count, const char* noun) {
 
 class ExploreCommand {
  public:
-  explicit ExploreCommand(Options options) : options_(std::move(options)) {}
+  explicit ExploreCommand(ExploreFlags options) : options_(std::move(options)) {}
 
   ExitStatus run() {
     const Chosen chosen = choose_scenario(options_.target, options_.suites);
@@ -226,7 +226,7 @@ class ExploreCommand {
     return fmt::format(" (exhaustive, {}: {}, {} open)", what, complete, with_commas(counts.open));
   }
 
-  Options options_;
+  ExploreFlags options_;
   PlannedScenario planned_;
   EngineToExplore engine_;
   ExploreRequest request_;
@@ -239,7 +239,7 @@ class ExploreCommand {
 void add_explore_command(CLI::App& program, int& status) {
   CLI::App& command = *program.add_subcommand(
       "explore", "Run one scenario under many schedules of its threads, chosen one by one");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExploreFlags>();
   command.add_option("scenario", options->target, "Id of a scenario, or a file with one")
       ->type_name("ID|FILE")
       ->required();

@@ -16,14 +16,14 @@
 namespace gradcts {
 namespace {
 
-std::atomic<bool> stop_asked{false};
+std::atomic<bool> campaign_stop_asked{false};
 
-void on_interrupt(int) {
-  stop_asked = true;
+void on_campaign_interrupt(int) {
+  campaign_stop_asked = true;
   std::signal(SIGINT, SIG_DFL);
 }
 
-struct Options {
+struct FuzzFlags {
   fuzz::CampaignOptions campaign;
   std::uint64_t describe = 0;
   std::uint64_t cases = 0;
@@ -37,7 +37,7 @@ struct Options {
   std::vector<std::string> merge;
 };
 
-void read_shard(const std::string& text, fuzz::CampaignOptions& campaign) {
+void read_campaign_shard(const std::string& text, fuzz::CampaignOptions& campaign) {
   unsigned long long shard = 0, shards = 0;
   char rest = 0;
   if (std::sscanf(text.c_str(), "%llu/%llu%c", &shard, &shards, &rest) != 2 || shard < 1 ||
@@ -49,9 +49,9 @@ void read_shard(const std::string& text, fuzz::CampaignOptions& campaign) {
 }
 
 // The smallest case of each clause that is not shrunk yet.
-void shrink_groups(const Options& options, fuzz::Store& store) {
+void shrink_groups(const FuzzFlags& options, fuzz::Store& store) {
   for (const fuzz::Group& group : store.groups()) {
-    if (stop_asked || !group.shrunk.empty()) continue;
+    if (campaign_stop_asked || !group.shrunk.empty()) continue;
     fuzz::OutsideEngine engine(options.campaign.engine, options.campaign.timeout);
     const Scenario original = fuzz::random_scenario(options.campaign.seed, group.smallest.number);
     const fuzz::Shrunk shrunk = fuzz::shrink(
@@ -68,7 +68,7 @@ std::string file_name(std::string clause) {
 }
 
 // What was found, in words; the smallest cases as files.
-ExitStatus report(const Options& options, fuzz::Store& store) {
+ExitStatus report(const FuzzFlags& options, fuzz::Store& store) {
   const fuzz::Totals totals = store.totals();
   print(fmt::format("{} cases: {} passed, {} failed, {} unsupported, {} not judged\n",
                     totals.cases(), totals.passed, totals.failed, totals.unsupported,
@@ -92,7 +92,7 @@ ExitStatus report(const Options& options, fuzz::Store& store) {
   return totals.failed == 0 && totals.passed > 0 ? as_expected : not_as_expected;
 }
 
-void check_folder(const Options& options) {
+void check_folder(const FuzzFlags& options) {
   namespace fs = std::filesystem;
   if (options.out.empty()) throw WrongUse("--out is missing: the folder for what is found");
   const fs::path store = fs::path(options.out) / "campaign.sqlite";
@@ -103,8 +103,8 @@ void check_folder(const Options& options) {
   or_wrong_use([&] { return fs::create_directories(options.out); });
 }
 
-int run(const Options& given) {
-  Options options = given;
+int run(const FuzzFlags& given) {
+  FuzzFlags options = given;
   fuzz::CampaignOptions& campaign = options.campaign;
   if (options.describe > 0) {
     print(fuzz::describe(campaign.seed, options.describe));
@@ -126,20 +126,20 @@ int run(const Options& given) {
     return report(options, store);
   }
   if (options.cases == 0 && options.seconds == 0) throw WrongUse("expected --time or --cases");
-  read_shard(options.shard, campaign);
+  read_campaign_shard(options.shard, campaign);
   if (campaign.engine != "reference") find_engine(campaign.engine);
   if (options.cases > 0) campaign.cases = options.cases;
   if (options.seconds > 0) campaign.time = std::chrono::seconds(options.seconds);
   campaign.timeout = std::chrono::milliseconds(static_cast<int>(options.timeout * 1000));
   campaign.folder = options.out;
-  campaign.stop = &stop_asked;
+  campaign.stop = &campaign_stop_asked;
   or_wrong_use([&] {
     store.claim({{"engine", campaign.engine},
                  {"against", campaign.against},
                  {"seed", std::to_string(campaign.seed)},
                  {"decoder", std::to_string(fuzz::decoder_version)}});
   });
-  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGINT, on_campaign_interrupt);
   const bool live = isatty(STDERR_FILENO) != 0;
   const fuzz::Progress progress =
       fuzz::run_campaign(campaign, store, [&](const fuzz::Progress& now) {
@@ -162,7 +162,7 @@ int run(const Options& given) {
 void add_fuzz_command(CLI::App& program, int& status) {
   CLI::App& command =
       *program.add_subcommand("fuzz", "Run random scenarios on an engine, and keep what fails");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<FuzzFlags>();
   fuzz::CampaignOptions& campaign = options->campaign;
   command.add_option("--engine", campaign.engine, "Name or path of an engine (default: reference)")
       ->type_name("NAME|PATH");

@@ -16,7 +16,7 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-struct Options {
+struct ListFlags {
   bool scenarios = false, clauses = false, engines = false;
   bool operations = false, features = false, dialects = false, reports = false;
   bool json = false;
@@ -34,7 +34,7 @@ std::string joined(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-List list_scenarios(const Options& options) {
+List list_scenarios(const ListFlags& options) {
   const auto suites = load_suites_or_wrong_use(options.suites);
   Selection selection;
   selection.patterns = options.patterns;
@@ -55,7 +55,7 @@ List list_scenarios(const Options& options) {
   return list;
 }
 
-List list_clauses(const Options& options) {
+List list_clauses(const ListFlags& options) {
   const auto suites = load_suites_or_wrong_use(options.suites);
   std::map<std::string, std::vector<std::string>> scenarios;  // clause to ids
   for (const PlannedScenario& planned : suites->scenarios()) {
@@ -81,7 +81,7 @@ List list_clauses(const Options& options) {
 
 // Reports that a clause or a scenario cites, with the clauses that cite it and the scenarios that
 // come from it.
-List list_reports(const Options& options) {
+List list_reports(const ListFlags& options) {
   struct Report {
     std::vector<std::string> clauses;
     std::vector<std::string> scenarios;
@@ -99,8 +99,7 @@ List list_reports(const Options& options) {
   List list;
   list.rows.push_back({"report", "scenarios", "clauses"});
   for (const auto& [id, report] : reports) {
-    list.json.push_back(
-        {{"id", id}, {"clauses", report.clauses}, {"scenarios", report.scenarios}});
+    list.json.push_back({{"id", id}, {"clauses", report.clauses}, {"scenarios", report.scenarios}});
     list.rows.push_back({id, std::to_string(report.scenarios.size()), joined(report.clauses)});
   }
   return list;
@@ -183,7 +182,7 @@ List list_dialects() {
   return list;
 }
 
-List chosen_list(const Options& options) {
+List chosen_list(const ListFlags& options) {
   if (options.clauses) return list_clauses(options);
   if (options.reports) return list_reports(options);
   if (options.engines) return list_engines();
@@ -193,7 +192,7 @@ List chosen_list(const Options& options) {
   return list_scenarios(options);
 }
 
-int show_list(const Options& options) {
+int show_list(const ListFlags& options) {
   const List list = chosen_list(options);
   print(options.json ? list.json.dump(2) + "\n" : table_text(list.rows));
   return as_expected;
@@ -203,7 +202,7 @@ int show_list(const Options& options) {
 
 void add_list_command(CLI::App& program, int& status) {
   CLI::App& command = *program.add_subcommand("list", "List scenarios, clauses, engines and words");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ListFlags>();
   auto* what = command.add_option_group("What", "What to list (default: scenarios)");
   what->add_flag("--scenarios", options->scenarios, "Scenarios, with the clauses that they test");
   what->add_flag("--clauses", options->clauses, "Clauses, with the number of their scenarios");

@@ -16,7 +16,7 @@
 namespace gradcts {
 namespace {
 
-struct Options {
+struct ReplayFlags {
   std::string target;
   std::string engine = "reference";
   std::string suites;
@@ -36,7 +36,7 @@ std::string pass_text(const ScenarioResult& result) {
                      wrapped(result.planned.scenario->title, "  "));
 }
 
-void write_files(const Options& options, const ScenarioResult& result) {
+void write_files(const ReplayFlags& options, const ScenarioResult& result) {
   for (const std::string& file : {options.outcome, options.trace}) {
     if (!file.empty() && !result.outcome)
       throw std::runtime_error(fmt::format("{}: not written: the engine gave no outcome", file));
@@ -50,7 +50,7 @@ void write_files(const Options& options, const ScenarioResult& result) {
   }
 }
 
-int replay(const Options& options) {
+int replay(const ReplayFlags& options) {
   const Chosen chosen = choose_scenario(options.target, options.suites);
   for (const std::string& file : {options.outcome, options.trace}) {
     if (!file.empty()) or_wrong_use([&] { check_writable(file); });
@@ -80,7 +80,7 @@ int replay(const Options& options) {
 void add_replay_command(CLI::App& program, int& status) {
   CLI::App& command =
       *program.add_subcommand("replay", "Run one scenario and show all that happened");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReplayFlags>();
   command.add_option("scenario", options->target, "Id of a scenario, or a file with one")
       ->type_name("ID|FILE")
       ->required();

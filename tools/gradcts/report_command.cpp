@@ -11,7 +11,7 @@
 namespace gradcts {
 namespace {
 
-struct Options {
+struct ReportFlags {
   std::string output;
   std::vector<std::string> runs;
   std::vector<std::string> against;
@@ -52,7 +52,7 @@ class EarlierRuns {
   std::vector<EarlierRun> runs_;
 };
 
-int make_report(const Options& options) {
+int make_report(const ReportFlags& options) {
   const std::string file = html_file(options.output);
   Page page;
   or_wrong_use([&] {
@@ -79,7 +79,7 @@ int make_report(const Options& options) {
 void add_report_command(CLI::App& program, int& status) {
   CLI::App& command = *program.add_subcommand(
       "report", "Make a page for the browser of one or several runs, side by side");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReportFlags>();
   command.add_option("output", options->output, "The page to write")
       ->type_name("html=FILE")
       ->required();

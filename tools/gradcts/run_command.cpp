@@ -25,7 +25,7 @@ void on_interrupt(int) {
   std::signal(SIGINT, SIG_DFL);
 }
 
-struct Options {
+struct RunFlags {
   std::string engine = "reference";
   std::string suites;
   std::string shard;
@@ -43,7 +43,7 @@ struct Options {
 
 class RunCommand {
  public:
-  explicit RunCommand(Options options) : options_(std::move(options)) {}
+  explicit RunCommand(RunFlags options) : options_(std::move(options)) {}
 
   int run() {
     check_flags();
@@ -149,7 +149,7 @@ class RunCommand {
     return missed ? not_as_expected : summary.exit_status();
   }
 
-  Options options_;
+  RunFlags options_;
   std::unique_ptr<SuiteFolder> suites_;
   std::vector<PlannedScenario> chosen_;
   std::vector<std::string> dead_patterns_;
@@ -160,7 +160,7 @@ class RunCommand {
   RunHeader header_;
 };
 
-void add_selection_options(CLI::App& command, Options& options) {
+void add_selection_options(CLI::App& command, RunFlags& options) {
   Selection& selection = options.selection;
   command
       .add_option("patterns", selection.patterns,
@@ -180,7 +180,7 @@ void add_selection_options(CLI::App& command, Options& options) {
       ->type_name("I/N");
 }
 
-void add_run_options(CLI::App& command, Options& options) {
+void add_run_options(CLI::App& command, RunFlags& options) {
   command.add_option("-j,--jobs", options.jobs, "Workers at a time (default 1)")
       ->type_name("N")
       ->check(CLI::Range(1, 128));
@@ -212,7 +212,7 @@ void add_run_options(CLI::App& command, Options& options) {
       ->excludes(expect);
 }
 
-void add_output_options(CLI::App& command, Options& options) {
+void add_output_options(CLI::App& command, RunFlags& options) {
   command
       .add_option("--report", options.reports,
                   "Also write junit=FILE, json=FILE or html=FILE (may be repeated)")
@@ -227,7 +227,7 @@ void add_output_options(CLI::App& command, Options& options) {
 void add_run_command(CLI::App& program, int& status) {
   CLI::App& command =
       *program.add_subcommand("run", "Run scenarios on an engine and judge what it does");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunFlags>();
   command
       .add_option("--engine", options->engine,
                   "Name of an engine, or path of its library or program (default: reference)")

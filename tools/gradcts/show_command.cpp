@@ -9,7 +9,7 @@
 namespace gradcts {
 namespace {
 
-struct Options {
+struct ShowFlags {
   std::string target;
   std::string suites;
   std::string svg;
@@ -18,7 +18,7 @@ struct Options {
   bool dot = false;
 };
 
-int show(const Options& options) {
+int show(const ShowFlags& options) {
   const Chosen chosen = choose_scenario(options.target, options.suites);
   const Scenario& scenario = *chosen.planned.scenario;
   if (!options.svg.empty()) {
@@ -41,7 +41,7 @@ int show(const Options& options) {
 void add_show_command(CLI::App& program, int& status) {
   CLI::App& command =
       *program.add_subcommand("show", "Explain a scenario: its graph, its program, what is right");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ShowFlags>();
   command.add_option("scenario", options->target, "Id of a scenario, or a file with one")
       ->type_name("ID|FILE")
       ->required();

@@ -9,13 +9,13 @@
 namespace gradcts {
 namespace {
 
-struct Options {
+struct ShrinkFlags {
   std::string target, engine = "reference", suites, out, as = "json", dialect = "reference";
   double timeout = 10;
   std::size_t tries = 3000;
 };
 
-int shrink(const Options& options) {
+int shrink(const ShrinkFlags& options) {
   const Chosen chosen = choose_scenario(options.target, options.suites);
   fuzz::OutsideEngine engine(options.engine,
                              std::chrono::milliseconds(static_cast<int>(options.timeout * 1000)));
@@ -39,7 +39,7 @@ int shrink(const Options& options) {
   return shrunk.flaky ? not_as_expected : as_expected;
 }
 
-int emit(const Options& options) {
+int emit(const ShrinkFlags& options) {
   const Chosen chosen = choose_scenario(options.target, options.suites);
   const Scenario& scenario = *chosen.planned.scenario;
   std::string text = write_scenario(scenario).dump(2) + "\n";
@@ -51,8 +51,8 @@ int emit(const Options& options) {
   return as_expected;
 }
 
-std::shared_ptr<Options> add_common(CLI::App& command) {
-  const auto options = std::make_shared<Options>();
+std::shared_ptr<ShrinkFlags> add_common(CLI::App& command) {
+  const auto options = std::make_shared<ShrinkFlags>();
   command.add_option("scenario", options->target, "File with one scenario, or an id")
       ->type_name("FILE|ID")
       ->required();

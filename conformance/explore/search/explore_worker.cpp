@@ -34,7 +34,7 @@ std::string read_all(int file) {
   std::string text;
   std::array<char, 65536> block;
   for (;;) {
-    const ssize_t size = read(file, block.data(), block.size());
+    const ssize_t size = ::read(file, block.data(), block.size());
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) return text;
     text.append(block.data(), static_cast<std::size_t>(size));
@@ -43,7 +43,7 @@ std::string read_all(int file) {
 
 void write_all(int file, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t size = write(file, text.data(), text.size());
+    const ssize_t size = ::write(file, text.data(), text.size());
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) _exit(0);  // nobody listens any more
     text.remove_prefix(static_cast<std::size_t>(size));

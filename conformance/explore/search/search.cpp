@@ -9,7 +9,6 @@
 
 namespace gradcts {
 
-using schedule::Choice;
 using schedule::nobody;
 using schedule::scramble;
 using schedule::ThreadNumber;
@@ -18,7 +17,7 @@ namespace {
 
 constexpr ThreadNumber most_threads = 64;
 
-void append(std::vector<schedule::Trace::Run>& runs, Choice choice) {
+void append(std::vector<schedule::Trace::Run>& runs, schedule::Choice choice) {
   if (!runs.empty() && runs.back().choice == choice) {
     ++runs.back().count;
   } else {
@@ -34,7 +33,7 @@ std::string text_of(const std::vector<schedule::Trace::Run>& runs) {
   return trace.text();
 }
 
-Choice choice_of(const gradcts_schedule_decision& decision) {
+schedule::Choice choice_of(const gradcts_schedule_decision& decision) {
   return {decision.chosen, decision.kind == GRADCTS_SCHEDULE_BY_ITSELF};
 }
 
@@ -128,7 +127,7 @@ bool Search::is_new_state(const gradcts_schedule_decision& decision, Left left) 
   return true;
 }
 
-void Search::open(const Prefix& before, Choice choice, std::uint32_t preemptions,
+void Search::open(const Prefix& before, schedule::Choice choice, std::uint32_t preemptions,
                   std::uint32_t spurious, std::uint64_t shown) {
   if (preemptions > bounds_.preemptions || spurious > bounds_.spurious) return;
   Prefix prefix = before;

@@ -15,7 +15,7 @@ Runs runs_of(const std::string& schedule) {
   return trace ? Runs(trace->runs().begin(), trace->runs().end()) : Runs();
 }
 
-std::string text_of(const Runs& runs) {
+std::string choices_text(const Runs& runs) {
   schedule::Trace trace;
   for (const auto& run : runs) {
     for (std::uint32_t i = 0; i < run.count; ++i) trace.append(run.choice);
@@ -39,7 +39,7 @@ class Shrinking {
   bool try_out(const Runs& candidate) {
     if (left_ == 0) return false;
     --left_;
-    const auto taken = still_fails_(text_of(candidate));
+    const auto taken = still_fails_(choices_text(candidate));
     if (!taken || switches_in(*taken) >= switches_in(best_)) return false;
     best_ = *taken;
     return true;
