@@ -200,7 +200,7 @@ TEST_F(CheckerOfEverything, State) {
             "1 instead of 0");
 }
 
-TEST_F(CheckerOfEverything, AWrongValueIsBlamedOnTheClauseThatTheScenarioCites) {
+TEST_F(CheckerOfEverything, AWrongValueIsBlamedOnTheCitedClause) {
   use(everything, "'LIFE-1', 'ROOT-2', 'TOPO-2'");
   EXPECT_EQ(found([&] { step("read").values[0]->values[0] = 7; }).substr(0, 7), "ROOT-2 ");
   EXPECT_EQ(found([&] { remove(EventKind::node_enter, 1); }).substr(0, 7), "ROOT-2 ");
@@ -401,7 +401,8 @@ class CheckerOfStatements : public Checker {
         "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x'], 'backward': {'returns': ["
         "            {'tensor': [7, 7]}]}}],"
         "'program': [{'do': 'forward'},"
-        "  {'do': 'observe', 'what': 'live_objects', 'expect': {'number': {'least': 1, 'most': 2}}},"
+        "  {'do': 'observe', 'what': 'live_objects', 'expect': {'number': {'least': 1, 'most': "
+        "2}}},"
         "  {'do': 'backward', 'roots': [{'value': 'f', 'seed': [1, 2, 3]}],"
         "   'expect': {'error': 'gradient_shape', 'names': ['f', 0, [2], [3]]}}]",
         "'VAL-2'");

@@ -49,7 +49,7 @@ TEST(Announced, ASYNC_1_a_pass_waits_for_what_other_threads_deliver) {
   EXPECT_THAT(gradient_values(x), ElementsAre(std::ldexp(1, 2 * count + 1) - 1));
 }
 
-TEST(Announced, ASYNC_1_a_node_waits_for_its_announced_gradient_and_runs_once) {
+TEST(Announced, ASYNC_1_a_node_waits_for_what_is_announced) {
   Tensor x = leaf({1});
   std::vector<Values> seen;
   const Tensor y = custom({x}, [&](Gradients g) { return seen.push_back(values(g[0])), g; });
@@ -131,7 +131,7 @@ TEST(Announced, ERR_6_a_failed_pass_lets_go_of_what_never_came) {
   }
 }
 
-TEST(Announced, STREAM_8_the_stream_that_wrote_the_gradient_is_waited_for) {
+TEST(Announced, STREAM_8_the_stream_that_wrote_is_waited_for) {
   Tensor x = leaf({1}, ScalarType::float64, sim0);
   const Tensor y = scale(x, 2);
   const auto announced = announce(y);
@@ -210,7 +210,7 @@ TEST(Future, ASYNC_2_a_callback_may_start_the_next_pass_and_wait_for_it) {
 }
 
 // Who waits may count on it that the graph is let go (LIFE-1).
-TEST(Future, LIFE_1_the_pass_has_let_go_of_its_graph_when_the_result_is_there) {
+TEST(Future, LIFE_1_the_graph_is_let_go_when_the_result_is_there) {
   const auto token = std::make_shared<int>(0);
   std::latch go_on(1);
   PassFuturePointer future;

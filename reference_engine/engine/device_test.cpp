@@ -92,7 +92,7 @@ class OwnDevices : public ::testing::Test {
   const Device second_{DeviceType::cuda, 1};
 };
 
-TEST_F(OwnDevices, DEV_5_a_type_that_is_registered_later_works_on_an_engine_that_runs) {
+TEST_F(OwnDevices, DEV_5_a_type_registered_later_works_on_a_running_engine) {
   EXPECT_EQ(run_on(engine_, sim0), 6);
   register_runtime(DeviceType::cuda, std::make_shared<MoodyRuntime>());
   EXPECT_EQ(run_on(engine_, first_), 6);
@@ -100,7 +100,7 @@ TEST_F(OwnDevices, DEV_5_a_type_that_is_registered_later_works_on_an_engine_that
   EXPECT_EQ(engine_.device_thread_count(), 3);
 }
 
-TEST_F(OwnDevices, DEV_5_a_device_that_refuses_fails_the_passes_that_need_it_and_no_other) {
+TEST_F(OwnDevices, DEV_5_a_device_that_refuses_fails_those_that_need_it) {
   EXPECT_EQ(run_on(engine_, first_), 6);
   MoodyRuntime::refuses = true;
   for (int i = 0; i < 3; ++i) {
@@ -199,7 +199,7 @@ TEST(Devices, ERR_1_an_error_on_a_device_thread_reaches_the_caller) {
   EXPECT_THAT(gradient_values(x), ElementsAre(2));
 }
 
-TEST(Devices, VAL_4_another_device_is_refused_by_name_and_a_0_dim_gradient_is_moved) {
+TEST(Devices, VAL_4_another_device_is_refused_but_0_dim_is_moved) {
   Tensor x = leaf({1, 2}, ScalarType::float64, sim0);
   const auto gives = [](Tensor gradient) {
     return [gradient](Gradients) { return Gradients{gradient}; };
@@ -304,7 +304,7 @@ TEST(Streams, STREAM_6_no_event_in_a_graph_on_one_stream) {
   EXPECT_EQ(after.waits, before.waits);
 }
 
-TEST(Streams, CB_4_callbacks_see_the_callers_stream_which_waits_for_the_leaves) {
+TEST(Streams, CB_4_callbacks_see_the_callers_stream_after_leaves) {
   const Stream side = make_stream(sim0);
   const Stream callers = make_stream(sim0);
   Forward forward = forward_on_streams(side, side, side);

@@ -160,7 +160,7 @@ TEST(Engine, LEAF_2_a_gradient_that_the_user_set_counts) {
   EXPECT_THAT(gradient_values(x), ElementsAre(12));
 }
 
-TEST(Engine, LEAF_3_leaves_that_receive_one_buffer_have_separate_gradients) {
+TEST(Engine, LEAF_3_leaves_share_no_gradient) {
   Tensor a = leaf({1});
   Tensor b = leaf({1});
   backward({add(a, b)});
@@ -186,7 +186,7 @@ TEST(Engine, LEAF_8_intermediate_sums_start_at_zero_in_every_pass) {
   EXPECT_THAT(gradient_values(a), ElementsAre(48));
 }
 
-TEST(Engine, KEEP_1_a_second_pass_through_a_released_graph_says_how_to_keep_it) {
+TEST(Engine, KEEP_1_a_second_pass_says_how_to_keep_the_graph) {
   Tensor x = leaf({2});
   Tensor z = mul(x, x);
   backward({z});
@@ -203,7 +203,7 @@ TEST(Engine, KEEP_3_a_saved_tensor_that_was_changed_is_noticed) {
   EXPECT_EQ(category_of([&] { backward({y}); }), ErrorCategory::saved_tensor_modified);
 }
 
-TEST(Engine, PRUNE_1_grad_returns_in_request_order_and_leaves_gradients_alone) {
+TEST(Engine, PRUNE_1_grad_keeps_the_order_and_leaves_gradients) {
   Tensor x = leaf({2});
   Tensor y = leaf({3});
   set_gradient(x, vector_of({100}));
@@ -435,7 +435,7 @@ TEST(Engine, VAL_2_an_expandable_shape_is_summed) {
             ErrorCategory::gradient_shape);
 }
 
-TEST(Engine, VAL_3_another_floating_type_is_cast_and_complex_for_real_is_refused) {
+TEST(Engine, VAL_3_a_floating_type_is_cast_and_complex_is_refused) {
   Tensor x = leaf({1}, ScalarType::float32);
   backward({custom({x}, [](Gradients) { return Gradients{ones({1}, ScalarType::float64)}; })});
   EXPECT_EQ(gradient(x).type(), ScalarType::float32);

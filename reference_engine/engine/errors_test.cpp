@@ -105,7 +105,7 @@ TEST(Errors, ERR_5_exit_on_error_returns_while_a_node_still_runs) {
   EXPECT_TRUE(graph.finished());
 }
 
-TEST(Errors, ERR_2_ERR_3_what_is_left_in_the_queue_of_a_device_never_runs) {
+TEST(Errors, ERR_2_ERR_3_what_is_left_in_a_queue_never_runs) {
   FailsElsewhere graph;
   EXPECT_THROW(backward({graph.out()}, {}, {.exit_on_error = true}), Failure);
   backward({scale(graph.x(), 3)});  // the CPU is free for other passes
@@ -169,7 +169,7 @@ TEST(Errors, ERR_5_capture_hooks_outlive_a_call_that_returned_early) {
   EXPECT_TRUE(is_dead);
 }
 
-TEST(Errors, ERR_3_a_nested_pass_that_exits_early_leaves_nothing_in_the_shared_queue) {
+TEST(Errors, ERR_3_a_nested_early_exit_leaves_nothing_in_the_queue) {
   Tensor x = leaf({1});
   Tensor w = leaf({1});
   bool ran = false;

@@ -112,7 +112,7 @@ TEST(Hooks, HOOK_3_a_post_hook_may_return_undefined_gradients) {
   EXPECT_THAT(gradient_values(y), ElementsAre(1));
 }
 
-TEST(Hooks, HOOK_4_a_hook_sees_the_full_sum_once_and_undefined_as_undefined) {
+TEST(Hooks, HOOK_4_a_hook_sees_the_full_sum_or_undefined_once) {
   Tensor x = leaf({1});
   Tensor h = scale(x, 1);
   std::vector<Values> seen;
@@ -125,7 +125,7 @@ TEST(Hooks, HOOK_4_a_hook_sees_the_full_sum_once_and_undefined_as_undefined) {
   EXPECT_THAT(seen, ElementsAre(Values{}, Values{}));
 }
 
-TEST(Hooks, HOOK_5_a_post_hook_that_the_running_node_adds_runs_and_one_that_it_removes_does_not) {
+TEST(Hooks, HOOK_5_post_hooks_that_the_running_node_adds_or_removes) {
   Log log;
   Tensor x = leaf({1});
   Node* node = nullptr;

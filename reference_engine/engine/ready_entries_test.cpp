@@ -17,7 +17,7 @@ std::vector<std::uint64_t> drained(ReadyEntries& entries) {
   return priorities;
 }
 
-TEST(ReadyEntries, ORDER_1_depth_before_sequence_number_and_accumulators_first) {
+TEST(ReadyEntries, ORDER_1_depth_before_sequence_accumulators_first) {
   const std::uint64_t accumulator = ~std::uint64_t{0};
   EXPECT_GT(entry(1, 0).priority, entry(0, accumulator).priority);
   EXPECT_GT(entry(0, accumulator).priority, entry(0, 1'000'000'000).priority);

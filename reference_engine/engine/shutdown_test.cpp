@@ -152,7 +152,7 @@ TEST(Shutdown, SHUT_1_the_limit_is_a_total) {
   EXPECT_EQ(counter.count(), 1);
 }
 
-TEST(Shutdown, SHUT_1_SHUT_2_a_limit_of_0_leaves_threads_that_are_inside_nodes) {
+TEST(Shutdown, SHUT_1_SHUT_2_a_limit_of_0_leaves_threads_in_nodes) {
   const WaitLimit limit("0");
   const auto before = thread_count();
   {
@@ -201,7 +201,7 @@ TEST(Shutdown, SHUT_2_what_a_running_pass_uses_outlives_its_engine) {
   until([&] { return thread_count() <= before; });
 }
 
-TEST(Shutdown, SHUT_1_stopping_twice_and_from_several_threads_is_stopping_once) {
+TEST(Shutdown, SHUT_1_stopping_from_several_threads_is_stopping_once) {
   const WaitLimit limit(no_limit);
   Engine engine;
   run_on(engine, sim0);
@@ -253,7 +253,7 @@ TEST(Shutdown, SHUT_3_a_stop_that_meets_the_first_pass) {
   }
 }
 
-TEST(ShutdownDeathTest, SHUT_3_engines_and_graphs_may_be_destroyed_after_main) {
+TEST(ShutdownDeathTest, SHUT_3_engines_may_be_destroyed_after_main) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
@@ -305,7 +305,7 @@ int status_of_child(const std::function<bool()>& body) {
   return status;
 }
 
-TEST(Fork, FORK_1_a_child_after_threads_started_gets_an_error_at_every_entry) {
+TEST(Fork, FORK_1_after_threads_started_every_entry_is_an_error) {
   Engine engine;
   run_on(engine, sim0);
   start_on(engine, cpu)->wait();
@@ -331,7 +331,7 @@ TEST(Fork, FORK_1_a_child_may_destroy_the_engine) {
 }
 
 // In a process of its own: in this one, threads may have started.
-TEST(ForkDeathTest, FORK_1_a_child_of_a_process_that_used_the_cpu_alone_works) {
+TEST(ForkDeathTest, FORK_1_a_child_works_when_the_cpu_alone_was_used) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {

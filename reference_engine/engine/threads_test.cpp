@@ -46,7 +46,7 @@ TEST(Threads, THREAD_1_a_shared_graph) {
   EXPECT_THAT(gradient_values(x), ElementsAre((4 * 8 + 4) * callers * rounds));
 }
 
-TEST(Threads, THREAD_1_a_shared_graph_over_a_device_with_different_inputs) {
+TEST(Threads, THREAD_1_a_shared_graph_over_a_device) {
   Tensor x = leaf({2});
   Tensor w = leaf({3});
   Tensor y = mul(to_device(x, {DeviceType::sim, 0}), to_device(w, {DeviceType::sim, 0}));
@@ -192,7 +192,7 @@ void run_nested(Engine& engine, Device device, int depth) {
   EXPECT_THAT(gradient_values(x), ElementsAre(depth + 1.0));
 }
 
-TEST(Nesting, REENT_3_5000_levels_on_small_stacks_and_the_same_threads_again) {
+TEST(Nesting, REENT_3_5000_levels_on_small_stacks_and_once_more) {
   constexpr int depth = 5000;
   const auto before = thread_count();
   for (const Device device : {cpu, Device{DeviceType::sim, 0}}) {

@@ -46,7 +46,7 @@ TEST(SparseLeaf, LEAF_5_an_unshared_gradient_is_taken_over) {
   }
 }
 
-TEST(SparseLeaf, LEAF_5_what_anyone_else_sees_is_copied_and_keeps_its_flags) {
+TEST(SparseLeaf, LEAF_5_what_others_see_is_copied_and_keeps_flags) {
   enum class Shared { handle, indices, values, alias };
   for (const bool coalesced : {false, true}) {
     for (const Shared shared : {Shared::handle, Shared::indices, Shared::values, Shared::alias}) {
@@ -73,7 +73,7 @@ TEST(SparseLeaf, LEAF_5_what_anyone_else_sees_is_copied_and_keeps_its_flags) {
 }
 
 // (B143) Two leaves that get one sparse gradient do not share it.
-TEST(SparseLeaf, LEAF_5_LEAF_3_leaves_that_receive_one_gradient_have_separate_ones) {
+TEST(SparseLeaf, LEAF_5_LEAF_3_leaves_share_no_gradient) {
   const Tensor a = matrix_leaf();
   const Tensor b = matrix_leaf();
   const Tensor y = custom({a, b}, [](Gradients) { return Gradients(2, sparse_rows(false)); });

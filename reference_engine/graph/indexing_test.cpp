@@ -108,7 +108,7 @@ TEST(Embedding, GRAPH2_1_a_sparse_gradient_is_differentiable) {
   EXPECT_THAT(values(grad({first[0]}, {seeds}, {weight})[0]), ElementsAre(0, 0, 10, 20));
 }
 
-TEST(Embedding, LEAF_5_two_sparse_gradients_stay_sparse_and_a_dense_one_makes_them_dense) {
+TEST(Embedding, LEAF_5_sparse_ones_stay_sparse_until_a_dense_one_comes) {
   const Tensor weight = matrix({1, 2, 3, 4}, {2, 2});
   const Tensor once = embedding(weight, index({1}, {1}), true);
   const Tensor again = embedding(weight, index({1, 0}, {2}), true);

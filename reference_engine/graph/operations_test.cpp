@@ -166,20 +166,20 @@ INSTANTIATE_TEST_SUITE_P(
                mul_(select(a, 0, 0), select(x, 0, 1));
                return mul(a, a);
              }},
-        Case{"exp_in_place_on_view_of_view",
+        Case{"exp_on_view_of_view",
              [](const Tensor& x) {
                Tensor a = clone(x);
                Tensor view = slice(select(a, 0, 1), 0, 1, 3);
                exp_(view);
                return mul(reshape(a, {6}), cat(std::vector<Tensor>{view, view, view}, 0));
              }},
-        Case{"copy_into_view_of_a_constant",
+        Case{"copy_into_constant_view",
              [](const Tensor& x) {
                Tensor a = zeros({2, 3}, ScalarType::float64);
                copy_(select(a, 1, 0), select(mul(x, x), 1, 2));
                return mul(a, x);
              }},
-        Case{"base_in_place_and_an_older_view",
+        Case{"base_and_an_older_view",
              [](const Tensor& x) {
                Tensor a = clone(x);
                Tensor row = select(a, 0, 0);

@@ -126,7 +126,7 @@ TEST(SavedTensors, HOOK_9_a_hook_may_not_change_its_argument) {
 }
 
 // What was packed is a copy: a change of the original is none of it.
-TEST(SavedTensors, HOOK_9_KEEP_3_what_was_packed_does_not_see_later_changes) {
+TEST(SavedTensors, HOOK_9_KEEP_3_packed_ones_see_no_later_changes) {
   std::vector<std::string> log;
   Tensor x = leaf({3});
   const Tensor factor = vector_of({5});

@@ -129,7 +129,7 @@ TEST_P(Engines, ScriptedTraceLeavesBuiltInNodesAlone) {
   EXPECT_THAT(story(run(b)), ElementsAre("begin", "enter y", "exit y", "end"));
 }
 
-TEST_P(Engines, ScriptedBackwardComputesFromSlotsAndSavedValues) {
+TEST_P(Engines, ScriptsComputeFromSlotsAndSavedValues) {
   ScenarioBuilder b("test/saved");
   const ValueId x = b.leaf("x", 2);
   const ValueId y = b.leaf("y", 5);
@@ -238,7 +238,7 @@ TEST_P(Engines, CallbackRunsAtTheEnd) {
                                          "exit accumulate:x", "c", "end"));
 }
 
-TEST_P(Engines, ErrorOfAScriptEndsThePassAndTheProgramGoesOn) {
+TEST_P(Engines, AScriptsErrorEndsThePassAlone) {
   ScenarioBuilder b("test/throw");
   const ValueId x = b.leaf("x", 2);
   CustomNode node;
@@ -288,7 +288,7 @@ TEST_P(Engines, CategoriesOfTheEnginesOwnErrors) {
                           ErrorCategory::graph_released, ErrorCategory::saved_modified));
 }
 
-TEST_P(Engines, SecondDerivativeOfANodeThatHasNoneIsAnError) {
+TEST_P(Engines, AMissingSecondDerivativeIsAnError) {
   ScenarioBuilder b("test/once");
   const ValueId x = b.leaf("x", 2);
   CustomNode node;

@@ -35,7 +35,7 @@ std::size_t count_wrong(const Outcome& outcome) {
 
 class RightProgram : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {};
 
-TEST_P(RightProgram, IsRightInEverySchedule) {
+TEST_P(RightProgram, IsRight) {
   const auto [program, arguments] = GetParam();
   const Outcome outcome = run(std::string(program) + " --schedules 300 " + arguments);
   EXPECT_EQ(outcome.status, 0) << outcome.last_line << "\n" << outcome.report;
@@ -76,7 +76,7 @@ const char* const right_programs[] = {"announced_wait",
                                       "wake_up",
                                       "watching_the_clock"};
 
-INSTANTIATE_TEST_SUITE_P(Schedule, RightProgram,
+INSTANTIATE_TEST_SUITE_P(Every, RightProgram,
                          ::testing::Combine(::testing::ValuesIn(right_programs),
                                             ::testing::Values("", "--pct --expected-steps 50")),
                          [](const auto& info) {
