@@ -10,15 +10,12 @@
 #include "conformance/checker/matching.h"
 #include "conformance/report/explain.h"
 #include "conformance/report/graph.h"
+#include "conformance/report/index.h"
 #include "conformance/report/timeline.h"
 #include "conformance/report/words.h"
 
 namespace gradcts {
 namespace {
-
-std::size_t index(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 // Whether what a finding says is about a thing of that name, and not of one that only begins so.
 bool mentions(const std::string& where, const std::string& thing) {

@@ -9,6 +9,7 @@
 
 #include "conformance/report/failure_text.h"
 #include "conformance/report/graph.h"
+#include "conformance/report/index.h"
 #include "conformance/report/words.h"
 #include "conformance/scenario/features.h"
 #include "conformance/spec/spec.h"
@@ -17,10 +18,6 @@ namespace gradcts {
 namespace {
 
 constexpr std::size_t list_limit = 60;
-
-std::size_t as_index(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 std::string section(const char* title, const std::string& body) {
   return body.empty() ? "" : fmt::format("\n{}\n{}", title, body);
@@ -46,11 +43,11 @@ std::string leaves_text(const Scenario& scenario) {
   std::string text;
   for (const Leaf& leaf : scenario.leaves) {
     text +=
-        fmt::format("  {} = {}", scenario.values[as_index(leaf.value)].name, to_text(leaf.initial));
+        fmt::format("  {} = {}", scenario.values[index(leaf.value)].name, to_text(leaf.initial));
     if (!leaf.requires_grad) text += ", requires no gradient";
     if (leaf.grad) text += fmt::format(", .grad preset to {}", to_text(*leaf.grad));
     if (leaf.stream != no_id)
-      text += ", made on stream " + scenario.streams[as_index(leaf.stream)].name;
+      text += ", made on stream " + scenario.streams[index(leaf.stream)].name;
     text += "\n";
   }
   return text;
@@ -109,7 +106,7 @@ std::string custom_nodes_text(const Scenario& scenario) {
 std::string hook_target(const Scenario& scenario, const Hook& hook) {
   if (hook.node != no_id) return fmt::format(" on node {}", node_name(scenario, hook.node));
   std::vector<std::string> names;
-  for (const ValueId value : hook.values) names.push_back(scenario.values[as_index(value)].name);
+  for (const ValueId value : hook.values) names.push_back(scenario.values[index(value)].name);
   return names.empty() ? "" : fmt::format(" on {}", fmt::join(names, ", "));
 }
 
@@ -161,9 +158,8 @@ std::string expected_grads(const Scenario& scenario, const Expectation& expectat
   std::string text;
   for (std::size_t i = 0; i < scenario.leaves.size() && i < expectation.leaf_grads.size(); ++i) {
     const bool known = i >= expectation.leaf_grad_known.size() || expectation.leaf_grad_known[i];
-    text +=
-        fmt::format("  {}.grad = {}\n", scenario.values[as_index(scenario.leaves[i].value)].name,
-                    known ? in_words(expectation.leaf_grads[i]) : "anything");
+    text += fmt::format("  {}.grad = {}\n", scenario.values[index(scenario.leaves[i].value)].name,
+                        known ? in_words(expectation.leaf_grads[i]) : "anything");
   }
   return text;
 }
@@ -196,11 +192,10 @@ std::string expected_order(const Scenario& scenario, const Expectation& expectat
   for (const OrderConstraint& constraint : expectation.order) {
     if (lines.size() > list_limit) break;
     if (is_implied(order, expectation.events.size(), constraint)) continue;
-    lines.push_back(
-        fmt::format("{} before {}  ({})",
-                    in_words(scenario, expectation.events[as_index(constraint.before)].event),
-                    in_words(scenario, expectation.events[as_index(constraint.after)].event),
-                    constraint.clause));
+    lines.push_back(fmt::format(
+        "{} before {}  ({})",
+        in_words(scenario, expectation.events[index(constraint.before)].event),
+        in_words(scenario, expectation.events[index(constraint.after)].event), constraint.clause));
   }
   return limited(lines);
 }
@@ -239,9 +234,8 @@ std::string explain(const Scenario& scenario, const Outcome& outcome) {
   }
   std::string grads;
   for (std::size_t i = 0; i < scenario.leaves.size() && i < outcome.leaf_grads.size(); ++i) {
-    grads +=
-        fmt::format("  {}.grad = {}\n", scenario.values[as_index(scenario.leaves[i].value)].name,
-                    in_words(outcome.leaf_grads[i]));
+    grads += fmt::format("  {}.grad = {}\n", scenario.values[index(scenario.leaves[i].value)].name,
+                         in_words(outcome.leaf_grads[i]));
   }
   std::string state =
       fmt::format("  {} still alive\n",

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "conformance/report/graph.h"
+#include "conformance/report/index.h"
 #include "conformance/report/words.h"
 #include "conformance/runner/file_text.h"
 
@@ -26,10 +27,6 @@ std::string in_quotes(std::string_view text) {
     if (c != '\n') result += c;
   }
   return result + "\"";
-}
-
-std::size_t index(std::int32_t id) {
-  return static_cast<std::size_t>(id);
 }
 
 std::string vertex(const Scenario& scenario, NodeId node) {

@@ -8,14 +8,11 @@
 #include <optional>
 #include <utility>
 
+#include "conformance/report/index.h"
 #include "conformance/report/words.h"
 
 namespace gradcts {
 namespace {
-
-std::size_t index(std::int32_t id) {
-  return static_cast<std::size_t>(id);
-}
 
 bool opens(EventKind kind) {
   return kind == EventKind::node_enter || kind == EventKind::pass_begin;
