@@ -108,7 +108,7 @@ bool may_be_unused(const GradOptions& options) {
 void check_reached(const GraphTask& task, absl::Span<const Capture> captures) {
   for (std::size_t i = 0; i < captures.size(); ++i) {
     const Edge& edge = captures[i].edge;
-    if (!edge || !task.states.find(*edge.node)) throw_unused(i);
+    if (!edge || !task.reaches(*edge.node)) throw_unused(i);
   }
 }
 
@@ -134,15 +134,23 @@ Engine::~Engine() {
   stop();
 }
 
+// Without one, or where gradients come from outside, as usual.
+void EngineState::plan(GraphTask& task, const std::vector<Target>* targets) {
+  const std::shared_ptr<PassCompiler> compiler = this->compiler();
+  if (compiler && task.announced.empty()) return compiler->plan(task, targets);
+  plan_pass(task, targets);
+}
+
 void EngineState::backward(absl::Span<const Root> roots, const BackwardOptions& options) {
   OwnedTask task = make_task({options.keep_graph, options.create_graph, options.exit_on_error});
   add_roots(*task, roots);
   announce(*task, options.announced);
   if (options.inputs) {
     task->is_checkpoint_valid = false;
-    plan_pruned(*task, targets_of_inputs(*task, *options.inputs));
+    const std::vector<Target> targets = targets_of_inputs(*task, *options.inputs);
+    plan(*task, &targets);
   } else {
-    plan_everything(*task);
+    plan(*task, nullptr);
   }
   execute(*task);
 }
@@ -154,7 +162,8 @@ std::vector<Tensor> EngineState::grad(absl::Span<const Root> roots,
   task->is_checkpoint_valid = false;
   add_roots(*task, roots);
   announce(*task, options.announced);
-  plan_pruned(*task, targets_of_captures(*task, captures));
+  const std::vector<Target> targets = targets_of_captures(*task, captures);
+  plan(*task, &targets);
   if (roots.empty() && task->announced.empty()) return std::move(task->results);  // ROOT-5
   if (!may_be_unused(options)) check_reached(*task, captures);
   std::vector<Tensor> results = execute(*task);
@@ -224,6 +233,10 @@ void Engine::set_nesting_limit(int limit) {
 
 int Engine::nesting_limit() const {
   return state_->nesting_limit.load();
+}
+
+void Engine::set_compiler(std::shared_ptr<PassCompiler> compiler) {
+  state_->set_compiler(std::move(compiler));
 }
 
 void Engine::stop() {

@@ -66,6 +66,7 @@ struct PassInfo {
 };
 
 class EngineState;
+class PassCompiler;
 
 class Engine {
  public:
@@ -96,6 +97,10 @@ class Engine {
   // least 1.
   void set_nesting_limit(int limit);
   int nesting_limit() const;
+
+  // Passes whose nodes all run on the CPU are compiled and replayed from now on: see
+  // compiled/compiler.h. Null: no longer. Passes that have started are not concerned.
+  void set_compiler(std::shared_ptr<PassCompiler> compiler);
 
   // Ends all threads, and waits for that for as many seconds in all as GRADCTS_SHUTDOWN_WAIT_LIMIT
   // says (10 if unset, 0 does not wait). Threads that are inside a node are left to themselves, and

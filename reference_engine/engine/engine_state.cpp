@@ -33,6 +33,14 @@ void wait_for_results(GraphTask& task) {
   }
 }
 
+void run_nodes(GraphTask& task) {
+  if (task.compiled) {
+    task.compiled->run(task);
+  } else {
+    serve(&task);
+  }
+}
+
 std::function<void()> next_callback(GraphTask& task) {
   LockGuard lock(task.mutex);
   if (task.callbacks_run == task.callbacks.size()) return nullptr;
@@ -102,6 +110,18 @@ std::vector<Tensor> EngineState::execute(GraphTask& task) {
   return finish(task);
 }
 
+std::shared_ptr<PassCompiler> EngineState::compiler() const {
+  if (!has_compiler_.load(std::memory_order_acquire)) return nullptr;
+  LockGuard lock(compiler_mutex_);
+  return compiler_;
+}
+
+void EngineState::set_compiler(std::shared_ptr<PassCompiler> compiler) {
+  LockGuard lock(compiler_mutex_);
+  has_compiler_.store(compiler != nullptr, std::memory_order_release);
+  std::swap(compiler_, compiler);
+}
+
 // Either this sees the stop, or the stop sees this. While a pass that needs device threads runs,
 // they are there for passes nested in it as well.
 void EngineState::enter_shared(const GraphTask& task) {
@@ -125,6 +145,7 @@ void EngineState::start(GraphTask& task) {
     LockGuard lock(task.mutex);
     task.deliveries.resize(task.states.size());
   }
+  if (task.compiled) return task.compiled->deliver_seeds(task);
   std::uint32_t order = 0;
   for (Root& root : task.roots) {
     deliver_seed(task, root.edge, std::move(root.seed), order++, *task.queue);
@@ -134,10 +155,10 @@ void EngineState::start(GraphTask& task) {
 
 void EngineState::run(GraphTask& task) {
   ThreadContext& context = thread_context();
-  if (!context.task) return serve(&task);
+  if (!context.task) return run_nodes(task);
   if (context.nesting < nesting_limit.load(std::memory_order_relaxed)) {
     ++context.nesting;
-    serve(&task);
+    run_nodes(task);
     --context.nesting;
     return;
   }
@@ -146,7 +167,7 @@ void EngineState::run(GraphTask& task) {
     ThreadContext& stand_in = thread_context();
     stand_in.queue = context.queue;
     stand_in.nesting = 0;
-    serve(&task);
+    run_nodes(task);
     stand_in.queue = nullptr;
   });
 }

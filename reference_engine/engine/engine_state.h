@@ -7,6 +7,7 @@
 #include "reference_engine/engine/device_workers.h"
 #include "reference_engine/engine/engine.h"
 #include "reference_engine/engine/graph_task.h"
+#include "reference_engine/engine/plan.h"
 #include "reference_engine/engine/reentrant_pool.h"
 #include "reference_engine/sync/atomic.h"
 
@@ -22,6 +23,8 @@ class EngineState {
 
   void stop();
 
+  void set_compiler(std::shared_ptr<PassCompiler> compiler);
+
   Atomic<int> nesting_limit{60};
   const std::shared_ptr<DeviceWorkers> workers;
   const std::shared_ptr<ReentrantPool> pool;
@@ -32,6 +35,9 @@ class EngineState {
   // A new pass called on this thread, inside the one that the thread works for. Throws where the
   // engine cannot run passes (SHUT-4, FORK-1).
   OwnedTask make_task(const PassOptions& options);
+
+  std::shared_ptr<PassCompiler> compiler() const;
+  void plan(GraphTask& task, const std::vector<Target>* targets);
 
   // Runs a planned pass on this thread, and takes its results.
   std::vector<Tensor> execute(GraphTask& task);
@@ -50,6 +56,10 @@ class EngineState {
   static constexpr int stopped = 1;
   static constexpr int one_pass = 2;
   Atomic<int> use_{0};
+
+  Atomic<bool> has_compiler_{false};  // so that a pass without one takes no lock
+  mutable Mutex compiler_mutex_;
+  std::shared_ptr<PassCompiler> compiler_ GRADCTS_GUARDED_BY(compiler_mutex_);
 };
 
 }  // namespace gradcts::reference

@@ -58,6 +58,7 @@ ReadyQueue& GraphTask::queue_of(const Node& node) const {
 
 bool GraphTask::is_needed(const Node& node) const {
   if (!is_pruned) return true;
+  if (compiled) return compiled->takes_part(node);
   const auto look = [&] {
     const NodeState* state = states.find(node);
     return state && state->takes_part();
@@ -68,6 +69,7 @@ bool GraphTask::is_needed(const Node& node) const {
 }
 
 bool GraphTask::runs(const Node& node) const {
+  if (compiled) return compiled->runs(node);
   const auto look = [&] {
     const NodeState* state = states.find_address(&node);
     return state && state->needed;
@@ -78,6 +80,7 @@ bool GraphTask::runs(const Node& node) const {
 }
 
 bool GraphTask::visits(const Node* address) const {
+  if (compiled) return compiled->visits(address);
   const auto look = [&] {
     const NodeState* state = states.find_address(address);
     return state && state->takes_part();
@@ -85,6 +88,10 @@ bool GraphTask::visits(const Node* address) const {
   if (is_local) return look();
   LockGuard lock(mutex);
   return look();
+}
+
+bool GraphTask::reaches(const Node& target) const {
+  return compiled ? compiled->takes_part(target) : states.find(target) != nullptr;
 }
 
 std::shared_ptr<void> GraphTask::pass_local(const void* key,

@@ -31,6 +31,7 @@
 #include "reference_engine/engine/announced_gradient.h"
 #include "reference_engine/engine/engine.h"
 #include "reference_engine/engine/node_states.h"
+#include "reference_engine/engine/pass_compiler.h"
 #include "reference_engine/engine/ready_queue.h"
 #include "reference_engine/graph/anomaly.h"
 #include "reference_engine/graph/gradient_cell.h"
@@ -108,6 +109,9 @@ class GraphTask {
   // Does, or did, gradient arrive at a node with this address?
   bool visits(const Node* address) const;
 
+  // Was a node that was asked for found from the roots? Before anything ran.
+  bool reaches(const Node& target) const;
+
   // Something of the pass's own for whoever asks with this key; made on first use, freed with the
   // pass.
   std::shared_ptr<void> pass_local(const void* key,
@@ -117,6 +121,9 @@ class GraphTask {
 
   NodeStates states;
   std::vector<PlannedCapture> captures;
+
+  // Set where the pass is replayed: then it is asked and run instead of `states` and a queue.
+  std::unique_ptr<CompiledPass> compiled;
 
   mutable Mutex mutex;
   std::vector<std::vector<Delivery>> deliveries GRADCTS_GUARDED_BY(mutex);  // by index of the state

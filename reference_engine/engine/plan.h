@@ -24,4 +24,13 @@ struct Target {
 // not reach are left without a state.
 void plan_pruned(GraphTask& task, absl::Span<const Target> targets);
 
+// Either: nothing was asked for, so everything runs, or only what leads to the targets.
+inline void plan_pass(GraphTask& task, const std::vector<Target>* targets) {
+  if (targets) {
+    plan_pruned(task, *targets);
+  } else {
+    plan_everything(task);
+  }
+}
+
 }  // namespace gradcts::reference

@@ -1,0 +1,67 @@
+#include "reference_engine/compiled/compiler.h"
+
+#include "reference_engine/compiled/capture.h"
+#include "reference_engine/compiled/program_text.h"
+#include "reference_engine/compiled/replay.h"
+
+namespace gradcts::reference {
+
+// The node under which captures hang is the program's; where they are is the pass's.
+static void link_captures(GraphTask& task, const Program& program) {
+  for (std::size_t i = 0; i < task.captures.size(); ++i) {
+    task.captures[i].next = program.next_captures[i];
+  }
+}
+
+void Compiler::plan(GraphTask& task, const std::vector<Target>* targets) {
+  std::string line;
+  bool is_new = false;
+  ProgramPointer program;
+  std::uint32_t walk_id;
+  NumberedNodes nodes;
+  {
+    LockGuard lock(GraphWalk::mutex());
+    GraphWalk walk(task, targets);
+    ProgramCache::Found found = cache_.find(walk, targets, log_ != nullptr);
+    program = found.program;
+    if (program) {
+      ++statistics_.hits;
+    } else if (found.is_on_cpu) {
+      program = make_program(task, targets, walk);
+      if (log_) line = compiled_line(*program, found.reason);
+      statistics_.evictions += cache_.insert(std::move(found), program);
+      ++statistics_.compiles;
+      is_new = true;
+    } else {
+      ++statistics_.not_compiled;
+      if (log_) line = "not compiled: a node does not run on the CPU";
+    }
+    walk_id = walk.id();
+    nodes = walk.take_nodes();
+  }
+  if (log_ && !line.empty()) log_(line);
+  if (!program) return plan_pass(task, targets);
+  if (is_new && program_log_) program_log_(text_of(*program, nodes));
+  task.is_pruned = targets != nullptr;
+  link_captures(task, *program);
+  task.compiled = std::make_unique<Replay>(std::move(program), std::move(nodes), walk_id);
+}
+
+void Compiler::clear() {
+  LockGuard lock(GraphWalk::mutex());
+  cache_.clear();
+}
+
+bool Compiler::empty() const {
+  LockGuard lock(GraphWalk::mutex());
+  return cache_.size() == 0;
+}
+
+CompilerStatistics Compiler::statistics() const {
+  LockGuard lock(GraphWalk::mutex());
+  CompilerStatistics statistics = statistics_;
+  statistics.programs = cache_.size();
+  return statistics;
+}
+
+}  // namespace gradcts::reference

@@ -1,0 +1,96 @@
+#include "reference_engine/compiled/replay.h"
+
+#include "reference_engine/engine/node_evaluation.h"
+#include "reference_engine/engine/thread_context.h"
+
+namespace gradcts::reference {
+namespace {
+
+// The steps were written down for the edges that the node had when the pass began.
+[[noreturn, gnu::noinline]] void throw_changed(const Node& node) {
+  throw Error(ErrorCategory::incomplete_pass,
+              "the edges of node " + node.name() + " were changed while the pass ran");
+}
+
+}  // namespace
+
+// As in a pass from a queue, this is not yet part of the pass for what a sum may record.
+void Replay::deliver_seeds(GraphTask& task) {
+  const PlannedDelivery* delivery = program_->seeds.data();
+  for (Root& root : task.roots) {
+    const PlannedDelivery to = *delivery++;
+    if (to.node == 0) continue;
+    add_to_slot(*root.edge.node, places_[to.place], to.slot, std::move(root.seed));
+  }
+}
+
+inline void Replay::deliver(const Node& node, Gradients& outputs, const ProgramStep& step) {
+  const Edges& edges = node.next_edges();
+  if (edges.size() != step.deliveries) throw_changed(node);
+  const PlannedDelivery* delivery = program_->deliveries.data() + step.first_delivery;
+  Tensor* output = outputs.data();
+  for (const Edge& edge : edges) {
+    const PlannedDelivery to = *delivery++;
+    Tensor& gradient = *output++;
+    if (to.node == 0) continue;
+    if (edge.node.get() != nodes_[to.node]) throw_changed(node);
+    if (step.hands_over) {
+      places_[to.place] = std::move(outputs);
+      return;
+    }
+    add_to_slot(*edge.node, places_[to.place], to.slot, std::move(gradient));
+  }
+}
+
+inline void Replay::run_step(GraphTask& task, const ProgramStep& step) {
+  Node& node = *nodes_[step.node];
+  Gradients& inputs = places_[step.place];
+  receive(task, node, step.first_capture, inputs);
+  if (step.runs) {
+    Gradients outputs = evaluate(task, node, inputs);
+    deliver(node, outputs, step);
+  }
+  inputs.clear();
+}
+
+void Replay::run(GraphTask& task) {
+  ThreadMode& mode = thread_mode();
+  ThreadStateGuard state;
+  state.enter(task);
+  const ProgramStep* step = program_->steps.data();
+  const ProgramStep* const end = step + program_->steps.size();
+  try {
+    for (; step != end; ++step) {
+      mode.running.node = nodes_[step->node];
+      run_step(task, *step);
+      state.settle(task);
+    }
+  } catch (...) {
+    take_error(task, *nodes_[step->node]);
+    places_.clear();
+  }
+}
+
+Program::Role Replay::role(const Node& node) const {
+  const std::uint32_t number = NodeMark::number(node, walk_);
+  if (number != 0) [[likely]]
+    return program_->roles[number];
+  return role_of_address(&node);
+}
+
+Program::Role Replay::role_of_address(const Node* address) const {
+  if (numbers_.empty()) {
+    numbers_.reserve(nodes_.size());
+    for (std::uint32_t number = 1; number < nodes_.size(); ++number) {
+      numbers_.emplace(nodes_[number], number);
+    }
+  }
+  const auto found = numbers_.find(address);
+  return found == numbers_.end() ? Program::Role::none : program_->roles[found->second];
+}
+
+bool Replay::visits(const Node* address) const {
+  return role_of_address(address) != Program::Role::none;
+}
+
+}  // namespace gradcts::reference

@@ -1,0 +1,39 @@
+// A pass that is replayed with a program: no ready queue, no table of states, no lock.
+#pragma once
+
+#include "absl/container/flat_hash_map.h"
+#include "reference_engine/compiled/graph_walk.h"
+#include "reference_engine/compiled/program.h"
+#include "reference_engine/engine/pass_compiler.h"
+
+namespace gradcts::reference {
+
+class Replay final : public CompiledPass {
+ public:
+  // `nodes` are those of a walk that the program fits.
+  Replay(ProgramPointer program, NumberedNodes nodes, std::uint32_t walk)
+      : program_(std::move(program)),
+        nodes_(std::move(nodes)),
+        walk_(walk),
+        places_(program_->places) {}
+
+  void deliver_seeds(GraphTask& task) override;
+  void run(GraphTask& task) override;
+  bool takes_part(const Node& node) const override { return role(node) != Program::Role::none; }
+  bool runs(const Node& node) const override { return role(node) == Program::Role::runs; }
+  bool visits(const Node* address) const override;
+
+ private:
+  void run_step(GraphTask& task, const ProgramStep& step);
+  void deliver(const Node& node, Gradients& outputs, const ProgramStep& step);
+  Program::Role role(const Node& node) const;
+  Program::Role role_of_address(const Node* address) const;
+
+  const ProgramPointer program_;
+  const NumberedNodes nodes_;
+  const std::uint32_t walk_;
+  absl::InlinedVector<Gradients, 4> places_;
+  mutable absl::flat_hash_map<const Node*, std::uint32_t> numbers_;  // made when first needed
+};
+
+}  // namespace gradcts::reference
