@@ -98,6 +98,20 @@ std::vector<ref::Device> refusing_devices(const Scenario& scenario) {
 
 }  // namespace
 
+namespace {
+
+std::shared_ptr<ref::PassCompiler>& compiler_in_use() {
+  static std::shared_ptr<ref::PassCompiler> compiler;
+  return compiler;
+}
+
+}  // namespace
+
+void Binding::set_compiler(std::shared_ptr<ref::PassCompiler> compiler) {
+  compiler_in_use() = compiler;
+  ref::Engine::default_engine().set_compiler(std::move(compiler));
+}
+
 Binding::Binding(const Scenario& scenario)
     : strict_validation_(scenario.configuration.strict_validation),
       nesting_limit_(scenario.configuration.nesting_limit),
@@ -521,6 +535,7 @@ void Binding::control_engine(const EngineStep& step) {
 void Binding::start_engine() {
   auto fresh = std::make_unique<ref::Engine>();
   if (nesting_limit_) fresh->set_nesting_limit(*nesting_limit_);
+  fresh->set_compiler(compiler_in_use());
   ref::Engine::set_default_engine(fresh.get());
   own_engine_ = std::move(fresh);
 }

@@ -50,6 +50,10 @@ class Binding {
   using Hook = std::shared_ptr<kit::HookBody<Binding>>;
 
   static Description describe();
+
+  // Passes of scenarios that begin afterwards go through this compiler; null: through none.
+  static void set_compiler(std::shared_ptr<reference::PassCompiler> compiler);
+
   explicit Binding(const Scenario& scenario);
   void finish();
 
