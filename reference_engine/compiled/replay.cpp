@@ -6,10 +6,20 @@
 namespace gradcts::reference {
 namespace {
 
-// The steps were written down for the edges that the node had when the pass began.
-[[noreturn, gnu::noinline]] void throw_changed(const Node& node) {
+// The steps were written down for the edges that the node had when the pass began (ERR-7).
+[[noreturn, gnu::noinline]] void throw_changed(const Node& node, const Edge& edge,
+                                               const Node& expected) {
   throw Error(ErrorCategory::incomplete_pass,
-              "the edges of node " + node.name() + " were changed while the pass ran");
+              "an edge of node " + node.name() + " was changed while the pass ran: it leads " +
+                  (edge ? "to node " + edge.node->name() : "nowhere") + ", and node " +
+                  expected.name() + " waits for it");
+}
+
+[[noreturn, gnu::noinline]] void throw_changed_count(const Node& node, std::size_t expected) {
+  throw Error(ErrorCategory::incomplete_pass,
+              "the edges of node " + node.name() + " were changed while the pass ran: " +
+                  std::to_string(node.next_edges().size()) + " instead of " +
+                  std::to_string(expected));
 }
 
 }  // namespace
@@ -26,14 +36,14 @@ void Replay::deliver_seeds(GraphTask& task) {
 
 inline void Replay::deliver(const Node& node, Gradients& outputs, const ProgramStep& step) {
   const Edges& edges = node.next_edges();
-  if (edges.size() != step.deliveries) throw_changed(node);
+  if (edges.size() != step.deliveries) throw_changed_count(node, step.deliveries);
   const PlannedDelivery* delivery = program_->deliveries.data() + step.first_delivery;
   Tensor* output = outputs.data();
   for (const Edge& edge : edges) {
     const PlannedDelivery to = *delivery++;
     Tensor& gradient = *output++;
     if (to.node == 0) continue;
-    if (edge.node.get() != nodes_[to.node]) throw_changed(node);
+    if (edge.node.get() != nodes_[to.node]) throw_changed(node, edge, *nodes_[to.node]);
     if (step.hands_over) {
       places_[to.place] = std::move(outputs);
       return;
