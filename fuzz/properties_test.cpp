@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "conformance/adapters/reference/compiled_adapter.h"
 #include "conformance/adapters/reference/reference_adapter.h"
 #include "conformance/scenario/json.h"
 #include "conformance/scenario/validate.h"
@@ -64,17 +65,28 @@ TEST(Property, TheEngineAgreesWithTheOracle) {
   });
 }
 
+// All of an outcome that is the same in every run.
+std::string text_of(Outcome outcome, const Scenario& scenario) {
+  outcome.state.engine_threads.reset();
+  // Which idle thread of its pool an engine takes beyond the nesting limit is free.
+  for (StepResult& step : outcome.steps) step.thread = std::min<std::int16_t>(step.thread, 1);
+  for (Event& event : outcome.events) event.thread = std::min<std::int16_t>(event.thread, 1);
+  return write_outcome(outcome, scenario).dump();
+}
+
 TEST(Property, TwiceTheSameGivesTheSameBitsAndTrace) {
   for_each_case([](const Scenario& scenario) {
-    const auto text = [&] {
-      Outcome outcome = run(scenario);
-      outcome.state.engine_threads.reset();
-      // Which idle thread of its pool an engine takes beyond the nesting limit is free.
-      for (StepResult& step : outcome.steps) step.thread = std::min<std::int16_t>(step.thread, 1);
-      for (Event& event : outcome.events) event.thread = std::min<std::int16_t>(event.thread, 1);
-      return write_outcome(outcome, scenario).dump();
-    };
-    EXPECT_EQ(text(), text()) << scenario.id;
+    EXPECT_EQ(text_of(run(scenario), scenario), text_of(run(scenario), scenario)) << scenario.id;
+  });
+}
+
+TEST(Property, CompiledAndReplayedPassesGiveTheSameBitsAndTrace) {
+  for_each_case([](const Scenario& scenario) {
+    const std::string eager = text_of(run(scenario), scenario);
+    for (const CompiledRun how : {CompiledRun::compiled, CompiledRun::replayed}) {
+      const auto copy = std::make_shared<const Scenario>(scenario);
+      EXPECT_EQ(text_of(run_compiled(copy, how), scenario), eager) << scenario.id;
+    }
   });
 }
 

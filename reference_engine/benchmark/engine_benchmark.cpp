@@ -147,6 +147,10 @@ void add_engine(const Contestant& engine) {
 void register_all() {
   add_engine({"reference", make_reference_graph});
   add_shapes({"floor", make_floor_graph});
+  add_shapes({"compiled", make_compiled_graph});
+  add_shapes({"replayed", make_replayed_graph});
+  add_shapes({"captured", make_captured_graph});
+  add_with_hooks({"compiled", make_compiled_graph});
   add_nested("reference", 50, make_nested_reference);
   add_nested("reference", 1000, make_nested_reference);
   add_passes("chain_10000000/reference", 10'000'000, [] {

@@ -33,6 +33,13 @@ class Graph {
 
 std::unique_ptr<Graph> make_reference_graph(const GraphShape& shape);
 
+// The same with an engine of its own that compiles: each pass finds its program (compiled); is
+// given the program, so that replaying alone is measured (replayed); finds none and is compiled
+// (captured).
+std::unique_ptr<Graph> make_compiled_graph(const GraphShape& shape);
+std::unique_ptr<Graph> make_replayed_graph(const GraphShape& shape);
+std::unique_ptr<Graph> make_captured_graph(const GraphShape& shape);
+
 // A plain loop over the nodes of the reference engine in topological order: what a pass costs
 // without an engine. It has no hooks and no grad().
 std::unique_ptr<Graph> make_floor_graph(const GraphShape& shape);

@@ -1,4 +1,7 @@
 #include "reference_engine/benchmark/graphs.h"
+#include "reference_engine/compiled/capture.h"
+#include "reference_engine/compiled/compiler.h"
+#include "reference_engine/compiled/replay.h"
 #include "reference_engine/engine/engine.h"
 #include "reference_engine/graph/accumulation.h"
 #include "reference_engine/graph/recording.h"
@@ -76,23 +79,74 @@ std::vector<NodePointer> make_nodes(const GraphShape& shape) {
 
 class ReferenceGraph : public Graph {
  public:
-  explicit ReferenceGraph(const GraphShape& shape) : nodes_(make_nodes(shape)) {}
+  explicit ReferenceGraph(const GraphShape& shape, Engine& engine = Engine::default_engine())
+      : engine_(engine), nodes_(make_nodes(shape)) {}
 
   void backward() override {
     const Root root = root_at(nodes_[0]);
-    Engine::default_engine().backward({&root, 1}, {.keep_graph = true});
+    engine_.backward({&root, 1}, {.keep_graph = true});
   }
   void grad(std::size_t node) override {
     const Root root = root_at(nodes_[0]);
     const Capture capture{{nodes_[node], 0}, {}};
-    Engine::default_engine().grad({&root, 1}, {&capture, 1}, {.keep_graph = true});
+    engine_.grad({&root, 1}, {&capture, 1}, {.keep_graph = true});
   }
   void add_hook(std::size_t node) override {
     nodes_[node]->add_pre_hook([](const Gradients&) { return std::nullopt; });
   }
 
  private:
+  Engine& engine_;
   std::vector<NodePointer> nodes_;
+};
+
+class CompiledGraph : public Graph {
+ public:
+  CompiledGraph(const GraphShape& shape, std::shared_ptr<PassCompiler> compiler)
+      : graph_(shape, engine_) {
+    engine_.set_compiler(std::move(compiler));
+  }
+  void backward() override { graph_.backward(); }
+  void grad(std::size_t node) override { graph_.grad(node); }
+  void add_hook(std::size_t node) override { graph_.add_hook(node); }
+
+ private:
+  Engine engine_;
+  ReferenceGraph graph_;
+};
+
+// Knows one program, and that it fits.
+class FixedProgram : public PassCompiler {
+ public:
+  void plan(GraphTask& task, const std::vector<Target>* targets) override {
+    if (!program_) compile(task, targets);
+    task.compiled = std::make_unique<Replay>(program_, nodes_, walk_);
+  }
+
+ private:
+  void compile(GraphTask& task, const std::vector<Target>* targets) {
+    LockGuard lock(GraphWalk::mutex());
+    GraphWalk walk(task, targets);
+    ProgramCache(1).find(walk, targets, false);
+    program_ = make_program(task, targets, walk);
+    nodes_ = walk.nodes();
+    walk_ = walk.id();
+  }
+
+  ProgramPointer program_;
+  NumberedNodes nodes_;
+  std::uint32_t walk_ = 0;
+};
+
+class Forgetful : public PassCompiler {
+ public:
+  void plan(GraphTask& task, const std::vector<Target>* targets) override {
+    compiler_.clear();
+    compiler_.plan(task, targets);
+  }
+
+ private:
+  Compiler compiler_;
 };
 
 class FloorGraph : public Graph {
@@ -164,6 +218,18 @@ class NestedReference : public Graph {
 
 std::unique_ptr<Graph> make_reference_graph(const GraphShape& shape) {
   return std::make_unique<ReferenceGraph>(shape);
+}
+
+std::unique_ptr<Graph> make_compiled_graph(const GraphShape& shape) {
+  return std::make_unique<CompiledGraph>(shape, std::make_shared<Compiler>());
+}
+
+std::unique_ptr<Graph> make_replayed_graph(const GraphShape& shape) {
+  return std::make_unique<CompiledGraph>(shape, std::make_shared<FixedProgram>());
+}
+
+std::unique_ptr<Graph> make_captured_graph(const GraphShape& shape) {
+  return std::make_unique<CompiledGraph>(shape, std::make_shared<Forgetful>());
 }
 
 std::unique_ptr<Graph> make_floor_graph(const GraphShape& shape) {

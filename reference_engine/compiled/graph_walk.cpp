@@ -30,7 +30,7 @@ std::uint64_t lowest_of(const std::vector<Target>& targets) {
 std::string where_to(EdgeKey edge) {
   if (edge.target == EdgeKey::nowhere) return "nowhere";
   if (edge.target == EdgeKey::below) return "below what was asked for";
-  return "slot " + std::to_string(edge.slot) + " of node " + std::to_string(edge.target);
+  return "to slot " + std::to_string(edge.slot) + " of node " + std::to_string(edge.target);
 }
 
 }  // namespace

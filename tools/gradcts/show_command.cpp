@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "conformance/adapters/reference/compiled_adapter.h"
 #include "conformance/report/explain.h"
 #include "conformance/report/graph.h"
 #include "conformance/runner/judge.h"
@@ -16,6 +17,7 @@ struct ShowFlags {
   std::string dialect = "reference";
   bool json = false;
   bool dot = false;
+  bool compiled = false;
 };
 
 int show(const ShowFlags& options) {
@@ -29,6 +31,8 @@ int show(const ShowFlags& options) {
     print(write_scenario(scenario).dump(2) + "\n");
   } else if (options.dot) {
     print(graph_dot(scenario));
+  } else if (options.compiled) {
+    print(programs_of(std::make_shared<const Scenario>(scenario)));
   } else {
     const Dialect dialect = or_wrong_use([&] { return make_dialect(options.dialect); });
     print(explain(scenario, expect_safely(scenario, dialect)));
@@ -51,6 +55,9 @@ void add_show_command(CLI::App& program, int& status) {
   form->add_flag("--dot", options->dot, "The graph for Graphviz");
   form->add_option("--svg", options->svg, "The graph as a picture (needs Graphviz' dot)")
       ->type_name("FILE");
+  form->add_flag(
+      "--compiled", options->compiled,
+      "The programs that the reference engine makes of its passes, and why each was made");
   form->require_option(0, 1);
   command
       .add_option("--dialect", options->dialect,
@@ -60,7 +67,8 @@ void add_show_command(CLI::App& program, int& status) {
       "Examples:\n"
       "  gradcts show root/leaf/below-another-root/x-first\n"
       "  gradcts show root/leaf/below-another-root/x-first --svg graph.svg\n"
-      "  gradcts show my-scenario.json --json              # templates filled in");
+      "  gradcts show my-scenario.json --json              # templates filled in\n"
+      "  gradcts show comp/same/hooks --compiled");
   command.callback([options, &status] { status = show(*options); });
 }
 

@@ -9,6 +9,7 @@
 #include "conformance/adapters/reference/devices.h"
 #include "conformance/adapters/reference/operations.h"
 #include "conformance/adapters/reference/plain_data.h"
+#include "reference_engine/compiled/compiler.h"
 #include "reference_engine/device/basic_runtime.h"
 #include "reference_engine/engine/multi_tensor_hook.h"
 #include "reference_engine/graph/operations.h"
@@ -107,6 +108,17 @@ std::shared_ptr<ref::PassCompiler>& compiler_in_use() {
 
 }  // namespace
 
+namespace {
+
+// A scenario about compiled passes has programs of its own.
+std::shared_ptr<ref::PassCompiler> compiler_for(const Scenario& scenario) {
+  const auto& features = scenario.requires_features;
+  if (std::find(features.begin(), features.end(), "compiled") == features.end()) return nullptr;
+  return std::make_shared<ref::Compiler>();
+}
+
+}  // namespace
+
 void Binding::set_compiler(std::shared_ptr<ref::PassCompiler> compiler) {
   compiler_in_use() = compiler;
   ref::Engine::default_engine().set_compiler(std::move(compiler));
@@ -115,11 +127,13 @@ void Binding::set_compiler(std::shared_ptr<ref::PassCompiler> compiler) {
 Binding::Binding(const Scenario& scenario)
     : strict_validation_(scenario.configuration.strict_validation),
       nesting_limit_(scenario.configuration.nesting_limit),
+      compiler_(compiler_in_use() ? nullptr : compiler_for(scenario)),
       refusing_(refusing_devices(scenario)),
       events_before_(stream_counts().events_recorded),
       waits_before_(stream_counts().waits) {
   // A scenario that stops its engine stops one of its own: the next scenario finds the usual one.
   if (controls_engine(scenario)) start_engine();
+  if (compiler_) engine().set_compiler(compiler_);
   if (nesting_limit_) {
     previous_nesting_limit_ = engine().nesting_limit();
     engine().set_nesting_limit(*nesting_limit_);
@@ -135,6 +149,7 @@ void Binding::finish() {
     ref::Engine::set_default_engine(nullptr);
     own_engine_.reset();
   }
+  if (compiler_) engine().set_compiler(nullptr);
   if (previous_nesting_limit_) engine().set_nesting_limit(*previous_nesting_limit_);
 }
 
@@ -535,7 +550,7 @@ void Binding::control_engine(const EngineStep& step) {
 void Binding::start_engine() {
   auto fresh = std::make_unique<ref::Engine>();
   if (nesting_limit_) fresh->set_nesting_limit(*nesting_limit_);
-  fresh->set_compiler(compiler_in_use());
+  fresh->set_compiler(compiler_ ? compiler_ : compiler_in_use());
   ref::Engine::set_default_engine(fresh.get());
   own_engine_ = std::move(fresh);
 }
@@ -585,6 +600,7 @@ Description description() {
            "observe.live_objects",
            "observe.stream_events",
            "observe.stream_waits",
+           "compiled",
            "destructor.*",
            "graph.redirect",
            "hook.saved.close",

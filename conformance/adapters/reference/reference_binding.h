@@ -118,6 +118,8 @@ class Binding {
   std::optional<int> previous_nesting_limit_;
   std::vector<reference::Stream> streams_;
   std::unique_ptr<reference::Engine> own_engine_;  // after a stop of the engine
+  const std::shared_ptr<reference::PassCompiler>
+      compiler_;  // of this scenario; null: in use already
   const std::vector<reference::Device> refusing_;
   const std::uint64_t events_before_;
   const std::uint64_t waits_before_;
