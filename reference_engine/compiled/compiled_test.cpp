@@ -97,7 +97,7 @@ TEST_F(Compiled, COMP_2_another_kind_of_node_costs_a_program_and_is_named) {
   EXPECT_THAT(gradient_values(x), ElementsAre(6));
   EXPECT_THAT(gradient_values(w), ElementsAre(2));
   EXPECT_EQ(compiles(), 2);
-  EXPECT_THAT(log, HasSubstr("a new kind of node: at node 1, Sub"));
+  EXPECT_THAT(log, HasSubstr("at node 1, Sub: a new kind of node"));
   EXPECT_THAT(log, HasSubstr("Mul"));
 }
 
@@ -252,9 +252,8 @@ TEST_F(Compiled, COMP_9_saved_tensors_go_along_the_way_as_without_a_compiler) {
     Tensor x = leaf({2});
     Tensor y = x;
     for (int i = 0; i < 10; ++i) {
-      y = custom({exp(y)}, [&](Gradients g) {
-        return alive.push_back(live_count(LiveKind::tensor)), g;
-      });
+      y = custom({exp(y)},
+                 [&](Gradients g) { return alive.push_back(live_count(LiveKind::tensor)), g; });
     }
     backward({y});
     return alive;

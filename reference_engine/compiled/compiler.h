@@ -32,7 +32,7 @@ struct CompilerStatistics {
   std::uint64_t hits = 0;          // passes replayed with a program that was there
   std::uint64_t compiles = 0;      // programs made: as many passes missed
   std::uint64_t evictions = 0;     // programs let go because there were too many
-  std::uint64_t not_compiled = 0;  // passes run as without a compiler
+  std::uint64_t not_compiled = 0;  // passes with a node elsewhere than on the CPU
   std::uint64_t programs = 0;      // held now
 };
 
@@ -43,9 +43,9 @@ class Compiler final : public PassCompiler {
   explicit Compiler(std::size_t most_programs = 1024) : cache_(most_programs) {}
 
   // Gets a line for each pass that is compiled, and why no program fitted, or that is not compiled,
-  // and why not: "compiled a program of 3 steps: at node 2, Exp: no known graph has Exp here, but
-  // Mul" (COMP-8). Called on the thread of the pass, before it runs, outside of locks. Set before
-  // passes run.
+  // and why not: "compiled a program of 3 steps: at node 2, Exp: a new kind of node; known graphs
+  // have Mul" (COMP-8). Called on the thread of the pass, before it runs, outside of locks. Set
+  // before passes run.
   using Log = std::function<void(const std::string& line)>;
   void set_log(Log log) { log_ = std::move(log); }
 

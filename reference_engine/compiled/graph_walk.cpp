@@ -92,11 +92,11 @@ std::string GraphWalk::difference(std::uint32_t number, const NodeKey& key, cons
   if (!record(number, found)) return "a node that does not run on the CPU";
   forget_after(before);
   const NodeKey& node = found.nodes[0];
-  const std::string known = ", where known graphs have ";
+  const std::string known = "; known graphs have ";
   const std::string where =
       number == 0 ? "" : "at node " + std::to_string(number) + ", " + name_of(node) + ": ";
   if (node.type != key.type || node.kind != key.kind) {
-    return "a new kind of node: " + where + name_of(node) + known + name_of(key);
+    return where + "a new kind of node" + known + name_of(key);
   }
   if (node.slots != key.slots) {
     return where + std::to_string(node.slots) + " outputs" + known + std::to_string(key.slots);
@@ -109,7 +109,7 @@ std::string GraphWalk::difference(std::uint32_t number, const NodeKey& key, cons
     const EdgeKey edge = found.edges[i];
     if (edge.target == edges[i].target && edge.slot == edges[i].slot) continue;
     const char* what = number == 0 ? "root " : "edge ";
-    return where + what + std::to_string(i) + " leads " + where_to(edge) + known +
+    return where + what + std::to_string(i) + " leads " + where_to(edge) + "; in known graphs " +
            where_to(edges[i]);
   }
   return "nothing";

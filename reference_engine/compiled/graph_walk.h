@@ -70,7 +70,7 @@ class GraphWalk {
   // Adds the next node's key. False, and the walk is over, if the node does not run on the CPU.
   bool record(std::uint32_t number, KeyRun& keys);
 
-  // In what the node differs from the key, where it does: "at node 2, Exp: ..."
+  // In what the node differs from the key, where it does: "at node 2, Exp: a new kind of node; ..."
   std::string difference(std::uint32_t number, const NodeKey& key, const EdgeKey* edges);
 
  private:

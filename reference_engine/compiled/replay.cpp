@@ -17,9 +17,9 @@ namespace {
 
 [[noreturn, gnu::noinline]] void throw_changed_count(const Node& node, std::size_t expected) {
   throw Error(ErrorCategory::incomplete_pass,
-              "the edges of node " + node.name() + " were changed while the pass ran: " +
-                  std::to_string(node.next_edges().size()) + " instead of " +
-                  std::to_string(expected));
+              "the edges of node " + node.name() +
+                  " were changed while the pass ran: " + std::to_string(node.next_edges().size()) +
+                  " instead of " + std::to_string(expected));
 }
 
 }  // namespace
