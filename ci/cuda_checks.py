@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The checks of ci/cuda, over a build that is there: the stress program, the suite with its devices on the GPU, and
 mutants without each kind of wait. One table; the exit status is 0 only when all of it is good, and 77 where there
-is no GPU. What the programs said is in BUILD/checks.
+is no GPU. What the programs said is in BUILD/checks. With --simulated: the stress program and its mutants on the
+simulated device, which needs no GPU and makes wrong what waits for nothing in every run.
 """
 import argparse
 import concurrent.futures
@@ -18,8 +19,9 @@ sys.path.insert(0, str(ROOT / "conformance" / "mutants"))
 from engine_build import BuildFailed, EngineBuild  # noqa: E402
 from patch_files import BadPatch, apply, read_all  # noqa: E402
 
-STRESS = "engine_cuda_stress_test"
+STRESS = {"gpu": "engine_cuda_stress_test", "simulated": "engine_stress_test"}
 MUTANT_FOLDER = ROOT / "conformance" / "mutants"
+CUDA_SOURCE = "reference_engine/device/cuda_devices.cpp"  # no part of the simulated program
 SPIN = {"seed": 1, "microseconds": 200}
 # Those of the suite's mutants that leave out a wait or an event, or make a needless one.
 OF_STREAMS = ("B057", "B058", "B059", "B060", "B061", "B062", "B063", "B065", "B066", "none-sum-under-a-reader")
@@ -102,8 +104,8 @@ def last_line(text):
     return lines[-1] if lines else "it printed nothing"
 
 
-def check_stress(table, build, folder):
-    tests, trouble = run_stress(build / "bin" / STRESS, folder, SECONDS["stress"])
+def check_stress(table, build, folder, device):
+    tests, trouble = run_stress(build / "bin" / STRESS[device], folder, SECONDS["stress"])
     for name, status, words, seconds in tests:
         table.add(f"stress: {name}", 1, status == "completed", "passed" if status == "completed" else words, seconds)
     if trouble:
@@ -170,9 +172,9 @@ def stream_mutants():
     return chosen + read_all(MUTANT_FOLDER / "cuda")
 
 
-def build_mutants(mutants, build, folder, jobs):
+def build_mutants(mutants, build, folder, jobs, device):
     """For each its program, or the words why there is none."""
-    engine = EngineBuild(build, STRESS)
+    engine = EngineBuild(build, STRESS[device])
 
     def make(mutant):
         own = folder / mutant.name
@@ -186,11 +188,11 @@ def build_mutants(mutants, build, folder, jobs):
         return list(pool.map(make, mutants))
 
 
-def check_mutants(table, build, jobs):
+def check_mutants(table, build, jobs, device):
     with tempfile.TemporaryDirectory(prefix="gradcts-cuda-") as name:
         folder, begin = pathlib.Path(name), time.monotonic()
-        mutants = stream_mutants()
-        programs = build_mutants(mutants, build, folder, jobs)
+        mutants = [mutant for mutant in stream_mutants() if device == "gpu" or CUDA_SOURCE not in mutant.files]
+        programs = build_mutants(mutants, build, folder, jobs, device)
         print(f"ci/cuda: built {len(mutants)} mutants in {time.monotonic() - begin:.0f} s")
         run_mutants(table, mutants, programs, folder)
 
@@ -219,38 +221,42 @@ def check_patches():
 
 def trouble_with_the_gpu(build):
     """In one line, or an empty string."""
-    done, _ = call([build / "bin" / STRESS, "--gtest_filter=*late*:*early*"], 60)
+    done, _ = call([build / "bin" / STRESS["gpu"], "--gtest_filter=*late*:*early*"], 60)
     if done is None:
         return "the GPU does not answer"
     skipped = [line for line in done.stdout.splitlines() if "no GPU" in line or "memory pools" in line]
     return skipped[0].strip() if skipped else ""
 
 
+def check_scenarios(table, build, folder, workers):
+    check_suite(table, build, folder, "suite: all scenarios, sim devices on the GPU", workers, 1, [], False)
+    check_suite(table, build, folder, f"suite: those on devices, 10 times, spinning up to {SPIN['microseconds']} us",
+                workers, 10, scenarios_on_devices(build / "bin" / "gradcts"), True)
+    check_fuzz(table, build, folder, workers)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path, nargs="?")
     parser.add_argument("--patches", action="store_true", help="only whether the mutants' patches apply")
+    parser.add_argument("--simulated", action="store_true", help="on the simulated device, without a GPU")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
     if options.patches:
         check_patches()
         return 0
-    build = options.build.resolve()
-    trouble = trouble_with_the_gpu(build)
+    build, device = options.build.resolve(), "simulated" if options.simulated else "gpu"
+    trouble = "" if options.simulated else trouble_with_the_gpu(build)
     if trouble:
         print(f"ci/cuda: everything is built; skipped, because there is {trouble}")
         return NO_GPU
     folder, begin = build / "checks", time.monotonic()
     folder.mkdir(exist_ok=True)
     table = Table()
-    check_stress(table, build, folder)
-    workers = min(8, options.jobs)
-    on_devices = scenarios_on_devices(build / "bin" / "gradcts")
-    check_suite(table, build, folder, "suite: all scenarios, sim devices on the GPU", workers, 1, [], False)
-    check_suite(table, build, folder, f"suite: those on devices, 10 times, spinning up to {SPIN['microseconds']} us",
-                workers, 10, on_devices, True)
-    check_fuzz(table, build, folder, workers)
-    check_mutants(table, build, options.jobs)
+    check_stress(table, build, folder, device)
+    if device == "gpu":
+        check_scenarios(table, build, folder, min(8, options.jobs))
+    check_mutants(table, build, options.jobs, device)
     table.rule()
     table.line("all", str(table.rows), f"{time.monotonic() - begin:.1f}", f"{table.bad} bad" if table.bad else "all good")
     return 1 if table.bad else 0
