@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "conformance/runner/patience.h"
 #include "conformance/scenario/json.h"
 #include "fuzz/generate.h"
 #include "fuzz/shrink.h"
@@ -205,13 +206,12 @@ class Process {
   // Called now and then: a worker whose case has not changed for too long is ended.
   std::optional<ChunkResult> look_at_clock() {
     const std::uint64_t running = beacon_->running;
-    const Clock::time_point now = Clock::now();
     if (!busy_ || running != seen_ || running == 0) {
       seen_ = running;
-      since_ = now;
+      patience_.start(process_, options_.timeout);
       return std::nullopt;
     }
-    if (now - since_ < options_.timeout) return std::nullopt;
+    if (patience_.left_ms() > 0) return std::nullopt;
     return lose_case("hang");
   }
 
@@ -242,7 +242,7 @@ class Process {
     answers_ = answers[0];
     inbox_.clear();
     seen_ = 0;
-    since_ = Clock::now();
+    patience_.start(process_, options_.timeout);
   }
 
   // What the engine prints goes to a file, which begins anew with each worker.
@@ -262,7 +262,7 @@ class Process {
     const ssize_t wrote = write(requests_, line.data(), line.size());
     static_cast<void>(wrote);  // a worker that is gone shows when its answer is read
     seen_ = 0;
-    since_ = Clock::now();
+    patience_.start(process_, options_.timeout);
   }
 
   // The worker died, or is made to: in a case, which is lost, or outside of all.
@@ -309,7 +309,7 @@ class Process {
   std::uint64_t chunk_ = 0;
   std::vector<FailedCase> lost_;  // cases of the chunk that ended a worker
   std::uint64_t seen_ = 0;
-  Clock::time_point since_;
+  Patience patience_;  // with the case that is seen
 };
 
 class Campaign {

@@ -244,7 +244,7 @@ void WorkerProcess::handshake() {
   number_ = next_number();
   doing_ = "while it loaded";
   outbox_ = wire::hello_request(number_);
-  start_clock(start_limit);
+  patience_.start(process_, start_limit);
   const Event event = wait_for_line();
   if (event != Event::line)
     throw UnusableEngine(fmt::format("{}: {}", options_.engine_path, interpret(event).text));
@@ -264,9 +264,9 @@ void WorkerProcess::handshake() {
 std::string WorkerProcess::close() {
   if (reaped_) return {};
   shutdown(channel_.get(), SHUT_RDWR);
-  start_clock(close_limit);
+  patience_.start(process_, close_limit);
   doing_ = "while it ended";
-  while (alive() && left_ms(deadline_) > 0) pump(left_ms(deadline_));
+  while (alive() && patience_.left_ms() > 0) pump(patience_.left_ms());
   if (alive()) return end_after_hang().text;
   reap();
   const bool fine = WIFEXITED(wait_status_) && WEXITSTATUS(wait_status_) == 0;
@@ -313,13 +313,8 @@ void WorkerProcess::send(std::string_view scenario_json, std::string about) {
   number_ = next_number();
   output_tail_.clear();  // but not the inbox: a line that nobody asked for is a wrong answer
   outbox_ = wire::run_request(number_, scenario_json);
-  start_clock(options_.timeout);
+  patience_.start(process_, options_.timeout);
   write_channel();
-}
-
-void WorkerProcess::start_clock(std::chrono::milliseconds limit) {
-  limit_ = limit;
-  deadline_ = Clock::now() + limit;
 }
 
 WorkerAnswer WorkerProcess::receive() {
@@ -338,9 +333,9 @@ WorkerProcess::Event WorkerProcess::wait_for_line() {
     if (last_look) return alive() ? Event::timeout : Event::death;
     searched = inbox_.size();
     if (inbox_.size() > answer_limit) return Event::too_long;
-    pump(left_ms(deadline_));
+    pump(patience_.left_ms());
     // What arrived together with the end of the process, or of the time, still counts.
-    last_look = !alive() || left_ms(deadline_) == 0;
+    last_look = !alive() || patience_.left_ms() == 0;
     if (last_look) read_channel();
   }
 }
@@ -407,7 +402,7 @@ WorkerAnswer WorkerProcess::end_after_hang() {
   kill_and_reap();
   return {WorkerAnswer::Kind::hang, nullptr,
           fmt::format("no answer within {:g} s {}\n{}",
-                      std::chrono::duration<double>(limit_).count(), doing_, details())};
+                      std::chrono::duration<double>(patience_.limit()).count(), doing_, details())};
 }
 
 void WorkerProcess::collect_requested_stacks() {

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "conformance/adapters/description.h"
+#include "conformance/runner/patience.h"
 #include "conformance/scenario/json.h"
 
 namespace gradcts {
@@ -36,7 +37,7 @@ class FileDescriptor {
 
 struct WorkerOptions {
   std::string engine_path;
-  std::chrono::milliseconds timeout{10000};  // for one request
+  std::chrono::milliseconds timeout{10000};  // for one request (Note [A busy machine is no hang])
   std::string dialect;                       // to judge by; empty: the one that the engine declares
   std::string program = "/proc/self/exe";    // that runs worker_main for "worker"
 };
@@ -89,7 +90,6 @@ class WorkerProcess {
   void start(const WorkerOptions& options);
   void handshake();
   Event wait_for_line();
-  void start_clock(std::chrono::milliseconds limit);
   void pump(int timeout_ms);
   void read_channel();
   bool write_channel();
@@ -117,8 +117,7 @@ class WorkerProcess {
   std::string about_, previous_;  // the request in flight, the one before
   std::string doing_;             // what the worker should be doing: "while it ran root/one"
   bool fresh_ = true;
-  std::chrono::milliseconds limit_{};  // for what is in flight
-  Clock::time_point deadline_;
+  Patience patience_;  // with what is in flight
 };
 
 }  // namespace gradcts

@@ -118,6 +118,11 @@ TEST(Run, AHangShowsTheStacksOfAllThreads) {
             HasSubstr("\"fake-thread\""), HasSubstr("wait_for_ever"), HasSubstr("thread::join")));
 }
 
+TEST(Run, AnEngineThatGetsOnDoesNotHang) {
+  const Trial run(Plan{"fake/slow"}, options_for("fake", 300ms));
+  EXPECT_THAT(run.verdicts(), ElementsAre("pass"));
+}
+
 TEST(Run, AHangThatSpinsIsSeenAsWell) {
   const Trial run(Plan{"fake/hang/spin"}, options_for("fake", 300ms));
   EXPECT_THAT(run.verdicts(), ElementsAre("hang"));

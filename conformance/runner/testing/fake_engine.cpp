@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <cstdio>
@@ -86,6 +87,19 @@ std::string spin(const Scenario&) {
   return {};
 }
 
+// As on a machine where others have the processors most of the time: longer than the limit, with
+// little of it spent.
+std::string compute_little_by_little(const Scenario& scenario) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::milliseconds(800);
+  while (Clock::now() < end) {
+    for (const auto part = Clock::now() + std::chrono::milliseconds(2); Clock::now() < part;) {
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(8));
+  }
+  return as_text(right_outcome(scenario), scenario);
+}
+
 std::string print_much(const Scenario& scenario) {
   for (int i = 0; i < 3000; ++i) std::printf("{\"answer\":%d} from the engine\n", i);
   std::fflush(stdout);
@@ -128,6 +142,7 @@ const std::map<std::string, Behaviour, std::less<>> behaviours = {
     {"fake/crash/killed", [](const Scenario&) { return std::to_string(kill(getpid(), SIGKILL)); }},
     {"fake/hang/wait", wait_for_ever},
     {"fake/hang/spin", spin},
+    {"fake/slow", compute_little_by_little},
     {"fake/garbage/text", [](const Scenario&) { return std::string("not JSON at all"); }},
     {"fake/garbage/number", [](const Scenario&) { return std::string("{}, \"answer\": 1"); }},
     {"fake/garbage/outcome", [](const Scenario&) { return std::string("{\"surprise\": 1}"); }},
