@@ -123,6 +123,7 @@ struct GraphNode {
   Tensor* leaf = nullptr;     // set: the accumulator of this leaf
   bool scripted = false;      // a custom node
   bool materialises = false;  // VAL-6
+  bool rewrites = false;      // of a base whose view changed: its second edge is the view's
   bool on_view = false;       // an in-place change of a view: engines make their own nodes for it
   bool released = false;      // KEEP-1
   bool release_unknown = false;

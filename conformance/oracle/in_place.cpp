@@ -48,6 +48,7 @@ void rewrite_base(Graph& graph, Tensor& changed) {
         }
         return result;
       });
+  node->rewrites = true;
   graph.attach(*node, base);
 }
 

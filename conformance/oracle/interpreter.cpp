@@ -311,8 +311,12 @@ void Interpreter::add_hook(HookId id) {
 void Interpreter::add_multi_hook(HookId id) {
   if (!hook_lists_[at(id)].empty()) throw CannotTell("a hook over several tensors added twice");
   multi_targets_[at(id)].clear();
+  std::vector<Registrations*> lists;  // all of them, or an error and no hook
   for (ValueId target : scenario_.hooks[at(id)].values) {
-    add_to(tensor_hooks_of(value(target)), id);
+    lists.push_back(&tensor_hooks_of(value(target)));
+  }
+  for (Registrations* list : lists) add_to(*list, id);
+  for (ValueId target : scenario_.hooks[at(id)].values) {
     multi_targets_[at(id)].push_back(graph_.edge_of(*value(target)));
   }
 }
@@ -659,8 +663,17 @@ void Interpreter::perform(const ReadStep& step, const Step&, Errors) {
   for (ValueId id : step.grads) {
     Tensor* tensor = defined(id);
     note_access(Access::Kind::read_grad, tensor);
-    report(tensor->grad, !tensor->grad_unknown);
+    report(tensor->grad, !tensor->grad_unknown && !changes_meanwhile(*tensor));
   }
+}
+
+// Whether a pass that is under way adds to the tensor's `.grad` at a time that no clause orders
+// against now: leaf accumulators that became ready together, nodes of several queues.
+bool Interpreter::changes_meanwhile(const Tensor& tensor) const {
+  const GraphNode* node = tensor.accumulator;
+  return node && std::any_of(passes_.begin(), passes_.end(), [&](const Running& running) {
+           return running.pass->is_unordered(node);
+         });
 }
 
 Tensor* Interpreter::through(Tensor* tensor, Through way) {

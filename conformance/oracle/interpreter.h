@@ -205,6 +205,7 @@ class Interpreter {
   void call_when_done(const Future& future, CallbackId callback);
   Tensor* defined(ValueId id);
   Tensor* seed_of(const Seed& seed);
+  bool changes_meanwhile(const Tensor& tensor) const;
   Tensor* through(Tensor* tensor, Through way);
   void report(Tensor* tensor, bool known = true);
   void set_modes(const WithStep& step);

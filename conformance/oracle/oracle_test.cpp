@@ -751,7 +751,8 @@ TEST(InPlace, TheNodeOfAChangedViewIsNeededForItsOtherUsesOnly) {
       "  {'name': 'old', 'op': 'scale', 'inputs': ['v'], 'factor': 3},"
       "  {'name': 'u', 'op': 'add_', 'inputs': ['v', 'w']},"
       "  {'name': 'y', 'op': 'scale', 'inputs': ['c'], 'factor': 2}],"
-      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': [1, 1, 1]}";
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': [1, 1, "
+      "1]}";
   const Told from_base(graph + "]}]");
   EXPECT_EQ(from_base.runs("v"), 0);
   EXPECT_EQ(from_base.runs("c"), 1);

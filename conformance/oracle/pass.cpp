@@ -1,5 +1,7 @@
 #include "conformance/oracle/pass.h"
 
+#include <absl/container/flat_hash_set.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -39,6 +41,9 @@ bool dense_without_overlap(const Shape& shape, const Shape& strides) {
 Pass::Pass(Interpreter& interpreter, const PassStep& step)
     : in_(interpreter), graph_(interpreter.graph()), trace_(interpreter.trace()), step_(step) {
   begin_ = trace_.cursor;
+  first_event_ = trace_.event_count();
+  first_step_ = in_.step_count();
+  first_touched_ = in_.touched_count();
   capture_first_ = in_.follows("HOOK-1", "capture-first");
   entries_.reserve(usual_nodes);
   index_.reserve(usual_nodes);
@@ -57,6 +62,7 @@ Gradients Pass::run() {
   if (!failures_.empty()) fail_unordered();
   check_all_served();
   trace_.cursor = all_.empty() ? begin_ : all_;
+  join(trace_.cursor, loose_);
   run_callbacks();
   return results();
 }
@@ -179,6 +185,12 @@ void Pass::request(std::int32_t index, Tensor* input) {
   const Edge edge = graph_.edge_of(*input);
   const auto place = index_.find(edge.node);
   if (place == index_.end()) return;
+  for (const Entry& other : entries_) {
+    // Whether the base depends on its changed view, or the view on the base, is a way of telling.
+    if (other.node->rewrites && other.node->edges[1].node == edge.node) {
+      throw CannotTell("the gradient of a changed view, asked for from its base");
+    }
+  }
   Entry& entry = entries_[static_cast<std::size_t>(place->second)];
   if (step_.kind == PassStep::Kind::grad) {
     entry.captures.push_back({index, edge.slot});
@@ -363,6 +375,7 @@ void Pass::serve() {
 void Pass::visit(std::int32_t index) {
   Entry& entry = entries_[static_cast<std::size_t>(index)];
   ++visits_;
+  current_ = index;
   entry.visited = true;
   follow_order(entry);
   entry.first_event = trace_.event_count();
@@ -466,6 +479,7 @@ void Pass::call_tensor_hooks(Entry& entry, std::size_t slot) {
     }
     const auto returned = in_.run_hook(hook, EventKind::tensor_hook, {gradient});
     if (!returned) return;
+    if (entry.optional) throw CannotTell("a gradient changed by a hook of a node that may not run");
     if (returned->size() != 1) throw error_of(ErrorCategory::hook_result, "HOOK-3");
     gradient = hook_result(gradient, (*returned)[0]);
   });
@@ -552,7 +566,55 @@ void Pass::call_multi_hook(HookId hook, const GraphNode& node, std::int32_t slot
   }
   if (found->missing > 0) return;
   const Gradients gradients = found->gradients;
+  const bool here = is_surely_last(node, targets);
+  const Cursor before = trace_.cursor;
   in_.run_hook(hook, EventKind::multi_hook, gradients);
+  if (here) return;
+  join(loose_, trace_.cursor);
+  trace_.cursor = before;
+}
+
+// Whether an engine may visit the other node, which came earlier here, after this one. Leaf
+// accumulators that become ready together tie.
+bool Pass::may_follow(std::int32_t index, std::int32_t other) const {
+  if (index == other) return false;
+  if (!(one_queue_ && one_maker_)) return !leads_to(other, index);
+  const Entry& entry = entries_[static_cast<std::size_t>(index)];
+  const Entry& earlier = entries_[static_cast<std::size_t>(other)];
+  return entry.node->leaf && earlier.node->leaf && entry.ready_at == earlier.ready_at;
+}
+
+bool Pass::is_unordered(const GraphNode* node) const {
+  const auto place = index_.find(node);
+  if (current_ == no_id || place == index_.end()) return false;
+  const Entry& other = entries_[static_cast<std::size_t>(place->second)];
+  if (!other.is_visited() || place->second == current_) return false;
+  if (!(one_queue_ && one_maker_)) {
+    const GraphNode* now = entries_[static_cast<std::size_t>(current_)].node;
+    return !reaches(node, now) && !reaches(now, node);
+  }
+  return other.waits_for == 0 && may_follow(current_, place->second);
+}
+
+bool Pass::reaches(const GraphNode* from, const GraphNode* to) const {
+  std::vector<const GraphNode*> todo{from};
+  absl::flat_hash_set<const GraphNode*> seen;
+  while (!todo.empty()) {
+    const GraphNode* next = todo.back();
+    todo.pop_back();
+    if (next == to) return true;
+    if (!seen.insert(next).second) continue;
+    for (const Edge& edge : next->edges) {
+      if (edge.node) todo.push_back(edge.node);
+    }
+  }
+  return false;
+}
+
+bool Pass::is_surely_last(const GraphNode& node, const std::vector<Edge>& targets) const {
+  return std::none_of(targets.begin(), targets.end(), [&](const Edge& target) {
+    return hooks_run_at(target.node) && may_follow(index_.at(&node), index_.at(target.node));
+  });
 }
 
 bool Pass::hooks_run_at(const GraphNode* node) const {
@@ -617,6 +679,9 @@ bool Pass::computes_all(const GraphNode& node) const {
 void Pass::call_node_hook(HookId hook, EventKind kind, Gradients& values) {
   const auto returned = in_.run_hook(hook, kind, values);
   if (!returned) return;
+  if (entries_[static_cast<std::size_t>(current_)].optional) {
+    throw CannotTell("a gradient changed by a hook of a node that may not run");
+  }
   if (returned->size() != values.size()) throw error_of(ErrorCategory::hook_result, "HOOK-3");
   for (std::size_t i = 0; i < values.size(); ++i) {
     Tensor* result = (*returned)[i];
@@ -721,6 +786,8 @@ void Pass::materialise(const GraphNode& node, Gradients& slots) const {
 void Pass::check_saved(const GraphNode& node) const {
   if (node.saved.empty()) return;
   if (node.release_unknown) throw CannotTell("a node that ran or did not in a pass that failed");
+  if (node.released && needed(node) == 0)
+    throw CannotTell("a released node of which nothing is needed");
   if (node.released) throw error_of(ErrorCategory::graph_released, "KEEP-1");
   for (const SavedTensor& saved : node.saved) {
     if (saved.hook == no_id && saved.version != saved.tensor->version->number) {
@@ -868,7 +935,7 @@ void Pass::check_all_served() const {
 
 // How far the pass got before the failure came is free.
 void Pass::fail_from_outside() {
-  for (Entry& entry : entries_) make_uncertain(entry);
+  make_all_uncertain();
   trace_.cursor = begin_;
   Thrown first = outside_failures_[0];
   const auto also = [&](const Thrown& other) {
@@ -896,7 +963,7 @@ void Pass::fail_unordered() {
   }
   if (may_be_refused()) {
     add_new(first.allowed, {ErrorCategory::unused_input});
-    for (Entry& entry : entries_) make_uncertain(entry);
+    make_all_uncertain();
   }
   throw first;
 }
@@ -937,16 +1004,38 @@ void Pass::make_uncertain(Entry& entry) {
   in_.make_uncertain(entry.first_step, entry.last_step, entry.first_touched, entry.last_touched);
 }
 
+// Everything that the pass did so far, its callbacks too.
+void Pass::make_all_uncertain() {
+  for (Entry& entry : entries_) make_uncertain(entry);
+  for (std::int32_t i = first_event_; i < trace_.event_count(); ++i) {
+    trace_.event(i).required = false;
+  }
+  in_.make_uncertain(first_step_, in_.step_count(), first_touched_, in_.touched_count());
+}
+
 // CB-1, CB-4, CB-6.
 void Pass::run_callbacks() {
+  current_ = no_id;
+  if (!callbacks_are_ordered()) throw CannotTell("callbacks of nodes that are not ordered");
   for (std::size_t i = 0; i < callbacks_.size(); ++i) {
     try {
-      in_.run_callback(callbacks_[i]);
+      in_.run_callback(callbacks_[i].id);
     } catch (Thrown&) {
       if (i + 1 < callbacks_.size()) throw CannotTell("a callback after one that failed");
       throw;
     }
   }
+}
+
+// Nodes of several queues queue theirs in any order.
+bool Pass::callbacks_are_ordered() const {
+  for (std::size_t i = 1; i < callbacks_.size(); ++i) {
+    const std::int32_t earlier = callbacks_[i - 1].queued_by;
+    const std::int32_t later = callbacks_[i].queued_by;
+    if (earlier == no_id || later == no_id) continue;
+    if (may_follow(later, earlier)) return false;
+  }
+  return true;
 }
 
 Gradients Pass::results() {
@@ -958,9 +1047,8 @@ Gradients Pass::results() {
       const Tensor& like = *requested_[i];
       results[i] = zeros(graph_, {like.type, like.device, like.shape, nullptr});
     } else if (!step_.allow_unused) {
-      if (may_be_refused()) {
-        for (Entry& entry : entries_) make_uncertain(entry);
-      }
+      if (may_be_refused()) make_all_uncertain();
+      if (step_.roots.empty()) throw CannotTell("a gradient of no roots");  // ROOT-5, PRUNE-4
       throw error_of(ErrorCategory::unused_input, "PRUNE-4");
     }
   }

@@ -33,7 +33,9 @@ class Pass {
   bool will_run(const GraphNode* node) const;
   std::int64_t needed(const GraphNode& node) const;  // bit i: the gradient of input i is needed
   bool is_plain_backward() const;
-  void queue_callback(CallbackId callback) { callbacks_.push_back(callback); }
+  // Whether the visit of this node and the one that is under way now may come in either order.
+  bool is_unordered(const GraphNode* node) const;
+  void queue_callback(CallbackId callback) { callbacks_.push_back({callback, current_}); }
 
  private:
   struct Capture {
@@ -96,6 +98,9 @@ class Pass {
   void call_pre_hooks(Entry& entry);
   void call_multi_hook(HookId hook, const GraphNode& node, std::int32_t slot, Tensor* gradient);
   bool hooks_run_at(const GraphNode* node) const;
+  bool may_follow(std::int32_t index, std::int32_t other) const;
+  bool reaches(const GraphNode* from, const GraphNode* to) const;
+  bool is_surely_last(const GraphNode& node, const std::vector<Edge>& targets) const;
   void retain(Entry& entry, std::size_t slot);
   std::vector<std::pair<std::int64_t, std::size_t>> tensors_by_first_hook(
       const GraphNode& node) const;
@@ -127,7 +132,9 @@ class Pass {
   bool certain(std::int32_t index) const;
   bool leads_to(std::int32_t index, std::int32_t target) const;
   void make_uncertain(Entry& entry);
+  void make_all_uncertain();
   void run_callbacks();
+  bool callbacks_are_ordered() const;
   Gradients results();
 
   bool traced(const GraphNode& node) const;
@@ -141,7 +148,11 @@ class Pass {
   std::vector<Entry> entries_;
   absl::flat_hash_map<const GraphNode*, std::int32_t> index_;
   std::vector<std::int32_t> ready_;
-  std::vector<CallbackId> callbacks_;
+  struct Callback {
+    CallbackId id = no_id;
+    std::int32_t queued_by = no_id;  // the entry that was visited, if any
+  };
+  std::vector<Callback> callbacks_;
   std::vector<Failure> failures_;
   std::vector<Thrown> outside_failures_;  // of what is delivered, and of devices
   struct MultiHook {
@@ -154,10 +165,13 @@ class Pass {
   bool one_queue_ = true;       // everything on the CPU
   bool one_maker_ = true;       // all nodes made by one thread
   std::int32_t visits_ = 0;
+  std::int32_t current_ = no_id;  // the entry that is visited
+  std::int32_t first_event_ = 0, first_step_ = 0, first_touched_ = 0;
   Cursor begin_;         // before anything of the pass
   Cursor ordinary_;      // the last ordinary node that left events
   Cursor accumulators_;  // leaf accumulators since then
   Cursor all_;           // what the end of the pass follows
+  Cursor loose_;         // and what no node follows
 };
 
 }  // namespace gradcts::oracle

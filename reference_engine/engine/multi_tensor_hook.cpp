@@ -58,15 +58,21 @@ HookHandle add_multi_tensor_hook(absl::Span<const Tensor> tensors, MultiTensorHo
   for (const Tensor& tensor : tensors) nodes.push_back(gradient_edge(tensor).node.get());
   const auto multi = std::make_shared<const MultiHook>(std::move(nodes), std::move(hook));
   std::vector<HookHandle> handles;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    handles.push_back(add_tensor_hook(tensors[i], [multi, i](const Tensor& gradient) {
-      multi->arrive(i, gradient);
-      return std::nullopt;
-    }));
+  const auto remove = [](const std::vector<HookHandle>& added) {
+    for (const HookHandle& handle : added) handle.remove();
+  };
+  try {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      handles.push_back(add_tensor_hook(tensors[i], [multi, i](const Tensor& gradient) {
+        multi->arrive(i, gradient);
+        return std::nullopt;
+      }));
+    }
+  } catch (...) {
+    remove(handles);  // a tensor was refused: the hook is on none
+    throw;
   }
-  return HookHandle([handles] {
-    for (const HookHandle& handle : handles) handle.remove();
-  });
+  return HookHandle([handles, remove] { remove(handles); });
 }
 
 }  // namespace gradcts::reference

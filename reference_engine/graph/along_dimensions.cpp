@@ -39,8 +39,9 @@ Gradients extreme_backward(Operation& op, const Gradients& g) {
   const auto& dims = op.parameters.numbers;
   const auto keep = [&](const Tensor& reduced) { return with_kept_dims(reduced, x.shape(), dims); };
   const Tensor is_extreme = kernels::compare(Compare::equal, x, detach(keep(op.saved(1))));
-  const Tensor mask = kernels::cast(is_extreme, wide(x.type()));
-  return one(op.fit(0, div(mul(wide(keep(g[0])), mask), kernels::sum(mask, dims, true))));
+  const Tensor count = kernels::sum(kernels::cast(is_extreme, wide(x.type())), dims, true);
+  const Tensor share = div(wide(keep(g[0])), count);
+  return one(op.fit(0, where(is_extreme, share, full({}, 0, share.type(), share.device()))));
 }
 constexpr OperationKind amax_kind{"Amax", extreme_backward};
 constexpr OperationKind amin_kind{"Amin", extreme_backward};

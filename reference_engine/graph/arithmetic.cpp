@@ -20,9 +20,12 @@ Tensor number_like(const Tensor& a, double value) {
   return full({}, value, a.type(), a.device());
 }
 
-// 1 where the condition holds, else 0, in the type of `like`.
-Tensor indicator(Compare compare, const Tensor& a, const Tensor& b, ScalarType type) {
-  return kernels::cast(kernels::compare(compare, a, b), type);
+Tensor zero_like(const Tensor& a) {
+  return number_like(a, 0);
+}
+
+Tensor both(const Tensor& first, const Tensor& second) {
+  return kernels::where(first, second, full({}, 0, ScalarType::boolean, first.device()));
 }
 
 // ---- Two operands ------------------------------------------------------------------------------
@@ -67,8 +70,7 @@ constexpr OperationKind div_kind{"Div", div_backward};
 // `a`, but 1 where both conditions hold: there a factor of the gradient is not what the formula
 // says.
 Tensor one_where(const Tensor& first, const Tensor& second, const Tensor& a) {
-  const Tensor no = full({}, 0, ScalarType::boolean, a.device());
-  return where(kernels::where(first, second, no), number_like(a, 1), a);
+  return where(both(first, second), number_like(a, 1), a);
 }
 
 // By a: b * a ** (b - 1), and 0 for 0 ** 0. By b: a ** b * log(a), and 0 where a is 0 and b is not
@@ -91,18 +93,19 @@ Gradients pow_backward(Operation& op, const Gradients& g) {
 }
 constexpr OperationKind pow_kind{"Pow", pow_backward};
 
-// Both operands take half of the gradient where they tie.
+// Both operands take half of the gradient where they tie. Chosen and not multiplied: 0 times NaN is
+// not 0.
 template <Compare compare, bool swapped>
 Gradients extremum_backward(Operation& op, const Gradients& g) {
   Gradients result(2);
   const Tensor a = op.saved(0);
   const Tensor b = op.saved(1);
-  const ScalarType type = g[0].type();
-  const Tensor tie = kernels::affine(indicator(Compare::equal, a, b, type), 0.5, 0);
+  const Tensor half =
+      where(kernels::compare(Compare::equal, a, b), scale(g[0], 0.5), zero_like(g[0]));
   const auto share = [&](const Tensor& winner, const Tensor& loser) {
-    const Tensor wins =
-        swapped ? indicator(compare, winner, loser, type) : indicator(compare, loser, winner, type);
-    return mul(g[0], kernels::binary(Binary::add, wins, tie));
+    const Tensor wins = swapped ? kernels::compare(compare, winner, loser)
+                                : kernels::compare(compare, loser, winner);
+    return where(wins, g[0], half);
   };
   if (op.needs(0)) result[0] = op.fit(0, share(a, b));
   if (op.needs(1)) result[1] = op.fit(1, share(b, a));
@@ -114,7 +117,7 @@ constexpr OperationKind minimum_kind{"Minimum", extremum_backward<Compare::less,
 Gradients where_backward(Operation& op, const Gradients& g) {
   Gradients result(2);
   const Tensor condition = op.saved(0);
-  const Tensor zero = number_like(g[0], 0);
+  const Tensor zero = zero_like(g[0]);
   if (op.needs(0)) result[0] = op.fit(0, where(condition, g[0], zero));
   if (op.needs(1)) result[1] = op.fit(1, where(condition, zero, g[0]));
   return result;
@@ -182,11 +185,11 @@ Gradients power_backward(Operation& op, const Gradients& g) {
 }
 constexpr OperationKind power_kind{"Power", power_backward};
 
-// The saved tensor is a factor that does not change with the operand: a mask.
-Gradients masked_backward(Operation& op, const Gradients& g) {
-  return one(mul(g[0], op.saved(0)));
+// The saved tensor says where the operand is kept.
+Gradients clamp_backward(Operation& op, const Gradients& g) {
+  return one(where(op.saved(0), g[0], zero_like(g[0])));
 }
-constexpr OperationKind clamp_kind{"Clamp", masked_backward};
+constexpr OperationKind clamp_kind{"Clamp", clamp_backward};
 
 // ---- Functions, from their argument x or their value y -----------------------------------------
 
@@ -246,7 +249,7 @@ constexpr OperationKind erf_kind{"Erf", erf_backward};
 
 Gradients relu_backward(Operation& op, const Gradients& g) {
   const Tensor y = op.saved(0);
-  return one(mul(g[0], indicator(Compare::less, number_like(y, 0), y, g[0].type())));
+  return one(where(kernels::compare(Compare::less, zero_like(y), y), g[0], zero_like(g[0])));
 }
 constexpr OperationKind relu_kind{"Relu", relu_backward};
 
@@ -380,9 +383,9 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
 Tensor clamp(const Tensor& a, double low, double high) {
   Tensor result = kernels::clamp(a, low, high);
   if (auto op = record(clamp_kind, result, {a})) {
-    const Tensor above = indicator(Compare::less_equal, number_like(a, low), a, a.type());
-    const Tensor below = indicator(Compare::less_equal, a, number_like(a, high), a.type());
-    op->save(0, kernels::binary(Binary::mul, above, below));
+    const Tensor above = kernels::compare(Compare::less_equal, number_like(a, low), a);
+    const Tensor below = kernels::compare(Compare::less_equal, a, number_like(a, high));
+    op->save(0, both(above, below));
   }
   return result;
 }

@@ -318,6 +318,14 @@ Tensor cat(absl::Span<const Tensor> tensors, std::int64_t dim) {
 
 Tensor embed(const Tensor& part, ShapeView shape, ScalarType type, const ViewSteps& steps) {
   Tensor result = zeros(shape, type, part.device());
+  const auto is_expand = [](const ViewStep& step) { return step.kind == ViewStep::Kind::expand; };
+  const auto last = std::find_if(steps.rbegin(), steps.rend(), is_expand);
+  if (last != steps.rend()) {
+    // Elements that share a place add up: so in two parts, before and after the expansion.
+    const ViewSteps before(steps.begin(), last.base() - 1), after(last.base(), steps.end());
+    const Tensor expanded = embed(part, last->numbers, type, after);
+    return embed(sum_to(expanded, make_view(result, before).shape()), shape, type, before);
+  }
   kernels::copy_(make_view(result, steps), part);
   if (auto op = record(embed_kind, result, {part})) op->parameters.steps = steps;
   return result;

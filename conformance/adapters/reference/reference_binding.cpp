@@ -305,10 +305,14 @@ Binding::HookHandle Binding::add_multi_hook(const List& tensors, Hook body) cons
 
 namespace {
 
-std::vector<ref::Root> roots_of(const kit::PassRequest<Binding>& request) {
+// Seeds are validated as strictly as what nodes return; of leaves too, whose accumulators may not
+// have lived before.
+std::vector<ref::Root> roots_of(const kit::PassRequest<Binding>& request, bool strict) {
   std::vector<ref::Root> roots;
   for (std::size_t i = 0; i < request.roots.size(); ++i) {
     roots.push_back({ref::gradient_edge(request.roots[i]), request.seeds[i]});
+    const ref::NodePointer& node = roots.back().edge.node;  // null: the engine says what is wrong
+    if (strict && node && !node->strict_validation()) node->set_strict_validation(true);
   }
   return roots;
 }
@@ -375,7 +379,7 @@ class FutureEnd final : public kit::PassEnd<Binding> {
 }  // namespace
 
 List Binding::pass(kit::PassRequest<Binding> request) const {
-  const auto roots = roots_of(request);
+  const auto roots = roots_of(request, strict_validation_);
   if (request.step.kind == PassStep::Kind::backward) {
     engine().backward(roots, backward_options(request));
     return {};
@@ -388,10 +392,10 @@ std::shared_ptr<kit::PassEnd<Binding>> Binding::start_pass(
     kit::PassRequest<Binding> request) const {
   if (request.step.kind == PassStep::Kind::backward) {
     return std::make_shared<FutureEnd>(
-        engine().start_backward(roots_of(request), backward_options(request)));
+        engine().start_backward(roots_of(request, strict_validation_), backward_options(request)));
   }
-  return std::make_shared<FutureEnd>(
-      engine().start_grad(roots_of(request), captures_of(request), grad_options(request)));
+  return std::make_shared<FutureEnd>(engine().start_grad(
+      roots_of(request, strict_validation_), captures_of(request), grad_options(request)));
 }
 
 std::shared_ptr<void> Binding::announce(const Tensor& to) const {
