@@ -7,39 +7,51 @@ PAGE = ROOT / "docs" / "mutants.md"
 BEGIN, END = "<!-- table: made by ci/mutants -->", "<!-- end of the table -->"
 
 
-def row(result):
-    mutant = result.mutant
-    if result.trouble:
-        outcome = [f"broken: {result.trouble}", "", "", "", ""]
-    elif not result.killed:
-        outcome = [f"**survived**: {mutant.survives or 'nobody knows why'}", "", str(result.cases), f"{result.seconds:.2f}", ""]
+def fuzzed_in_words(entry):
+    fuzzed = entry.get("fuzzed")
+    if not fuzzed:
+        return ""
+    return f"after {fuzzed['cases']}" if fuzzed["found"] else f"not in {fuzzed['cases']}"
+
+
+def row(mutant, entry):
+    if not entry["killed"]:
+        outcome = [f"**survived**: {mutant.survives or 'nobody knows why'}", "", str(entry["cases"]),
+                   f"{entry['seconds']:.2f}", ""]
     else:
-        outcome = [f"`{result.scenario}`" if result.scenario else result.verdict,
-                   f"{result.clause} ({result.verdict})", str(result.cases), f"{result.seconds:.2f}",
-                   str(result.nodes)]
-    return "| " + " | ".join([mutant.name, mutant.kind, ", ".join(mutant.clauses), *outcome]) + " |"
+        unit = " schedules" if entry["by"] == "schedules" else ""
+        outcome = [f"`{entry['scenario']}`" if entry["scenario"] else entry["verdict"],
+                   f"{entry['clause']} ({entry['verdict']})", f"{entry['cases']}{unit}",
+                   f"{entry['seconds']:.2f}", str(entry["nodes"])]
+    cells = [mutant.name, mutant.kind, ", ".join(mutant.clauses), *outcome, fuzzed_in_words(entry)]
+    return "| " + " | ".join(cells) + " |"
 
 
-def summary(results):
-    lines = ["| kind | mutants | killed |", "|---|---|---|"]
-    kinds = collections.Counter(result.mutant.kind for result in results)
-    for kind in sorted(kinds):
-        killed = sum(result.killed for result in results if result.mutant.kind == kind)
-        lines.append(f"| {kind} | {kinds[kind]} | {killed} |")
-    lines.append(f"| all | {len(results)} | {sum(result.killed for result in results)} |")
+def summary(mutants, entries):
+    lines = ["| kind | mutants | killed | of these by schedules alone |", "|---|---|---|---|"]
+    groups = collections.defaultdict(list)
+    for mutant in mutants:
+        groups[mutant.kind].append(entries[mutant.name])
+        groups["~"].append(entries[mutant.name])
+    for kind, group in sorted(groups.items()):
+        killed = [entry for entry in group if entry["killed"]]
+        by_schedules = sum(entry["by"] == "schedules" for entry in killed)
+        lines.append(f"| {'all' if kind == '~' else kind} | {len(group)} | {len(killed)} | {by_schedules} |")
     return lines
 
 
-def table(results, seconds):
+def table(mutants, entries):
+    mutants = [mutant for mutant in mutants if mutant.name in entries]
     return "\n".join([
-        BEGIN, "", *summary(results), "",
-        f"Building and running all of them took {seconds / 60:.0f} minutes.", "",
-        "| mutant | kind | breaks | smallest scenario that notices | finding | cases until noticed | seconds | nodes |",
-        "|---|---|---|---|---|---|---|---|", *map(row, results), "", END])
+        BEGIN, "", *summary(mutants, entries), "",
+        "| mutant | kind | breaks | smallest scenario that notices | finding | cases until noticed | seconds "
+        "| nodes | by fuzzing alone, cases |",
+        "|---|---|---|---|---|---|---|---|---|",
+        *(row(mutant, entries[mutant.name]) for mutant in mutants), "", END])
 
 
-def write_page(results, seconds):
+def write_page(mutants, entries):
     text = PAGE.read_text()
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    PAGE.write_text(before + table(results, seconds) + after)
+    PAGE.write_text(before + table(mutants, entries) + after)

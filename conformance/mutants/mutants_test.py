@@ -9,6 +9,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import kill_table
 import mutants
 import patch_files
+import record
+import trials
 
 GOOD = """Report: B046
 Kind: hook
@@ -48,7 +50,7 @@ class PatchFiles(unittest.TestCase):
         self.assertIn(":1: expected one each of", self.refusal("Bug: B1\n" + GOOD))
         self.assertIn("Report is an id", self.refusal(GOOD.replace("B046\n", "46\n", 1)))
         self.assertIn("holds no diff", self.refusal(GOOD.partition("\n--- ")[0]))
-        self.assertIn("no part of reference_engine/", self.refusal(GOOD.replace("b/reference_engine", "b/fuzz")))
+        self.assertIn("no part of reference_engine/ or conformance/adapters/reference/", self.refusal(GOOD.replace("b/reference_engine", "b/fuzz")))
 
     def test_a_diff_that_does_not_fit(self):
         self.path.write_text(GOOD.replace('-#include "reference_engine/engine/plan.h"', "-no such line"))
@@ -81,41 +83,135 @@ def scenario(name, as_expected, clause="HOOK-5"):
 class Judging(unittest.TestCase):
     suite = types.SimpleNamespace(name="suites", nodes={"big": 9, "small": 2})
 
+    def judged(self, *records):
+        result = trials.Result(None)
+        return result, trials.judge(result, self.suite, records)
+
     def test_all_as_expected_is_survival(self):
-        result = mutants.Result(None)
-        self.assertFalse(mutants.judge(result, self.suite, [scenario("a", True), scenario("b", True)]))
-        self.assertEqual((result.killed, result.cases), (False, 2))
+        result, noticed = self.judged(scenario("a", True), scenario("b", True))
+        self.assertEqual((noticed, result.killed, result.cases), ([], False, 2))
 
     def test_the_smallest_is_named_and_the_first_is_counted(self):
-        result = mutants.Result(None)
-        records = [scenario("a", True), scenario("big", False), scenario("b", True), scenario("small", False)]
-        self.assertTrue(mutants.judge(result, self.suite, records))
+        result, noticed = self.judged(scenario("a", True), scenario("big", False), scenario("b", True),
+                                      scenario("small", False))
+        self.assertEqual(noticed, ["big", "small"])
         self.assertEqual((result.scenario, result.nodes, result.cases, result.seconds), ("small", 2, 2, 1.0))
-        self.assertEqual((result.clause, result.noticed_by), ("HOOK-5", 2))
+        self.assertEqual((result.clause, result.by), ("HOOK-5", "suites"))
+
+    def test_who_noticed_first_stays(self):
+        result, _ = self.judged(scenario("small", False))
+        trials.judge(result, self.suite, [scenario("big", False)])
+        self.assertEqual((result.scenario, result.cases), ("small", 1))
 
     def test_a_problem_of_the_run_kills_too(self):
-        result = mutants.Result(None)
-        records = [scenario("a", True), {"record": "problem", "id": "a", "text": "DET-1: passed at first"}]
-        self.assertTrue(mutants.judge(result, self.suite, records))
-        self.assertEqual(result.verdict, "problem")
+        result, noticed = self.judged(scenario("a", True),
+                                      {"record": "problem", "id": "a", "text": "DET-1: passed at first"})
+        self.assertEqual((noticed, result.verdict), (["a"], "problem"))
+
+
+class ScriptedSuite(trials.Suite):
+    """Answers with what it was given, run by run."""
+
+    def __init__(self, *runs):
+        self.runs, self.asked, self.nodes = list(runs), [], {"big": 9, "small": 2}
+
+    def _run(self, library, folder, seconds, *selection):
+        self.asked.append((seconds, *selection))
+        return self.runs.pop(0), ""
+
+
+class Hangs(unittest.TestCase):
+    def hang(self, name):
+        return scenario(name, False) | {"verdict": "hang"}
+
+    def test_one_is_looked_at_again(self):
+        suite = ScriptedSuite([self.hang("big"), self.hang("small")], [self.hang("small")])
+        records, _ = suite.run("library", "folder", "--clause", "HOOK-5")
+        self.assertEqual(suite.asked[1], (trials.SECONDS_FOR_A_HANG, "small"))
+        self.assertEqual([record["as_expected"] for record in records], [False, False])
+
+    def test_a_busy_machine_is_no_hang(self):
+        suite = ScriptedSuite([self.hang("small"), scenario("big", False)], [scenario("small", True)])
+        records, _ = suite.run("library", "folder")
+        self.assertEqual([record["as_expected"] for record in records], [True, False])
+
+
+class Explorations(unittest.TestCase):
+    def test_a_failure(self):
+        text = "HANG x/y\n  thread 0: waits\nx/y: 1,098 schedules (pos, seeds from 1), 6.9 s (158 a second): FAILED (deadlock)\n"
+        self.assertEqual(trials.read_exploration(text), (1098, 6.9, "deadlock"))
+
+    def test_none_fails(self):
+        text = "x/y: 300 schedules (pos, seeds from 1), 12 meanings, 1.5 s (200 a second): none fails\n  with 95%: 1%\n"
+        self.assertEqual(trials.read_exploration(text), (300, 1.5, ""))
+
+    def test_a_crash(self):
+        self.assertEqual(trials.read_exploration("CRASH x/y\nx/y: crash\n"), (1, 0, "crash"))
+
+
+def mutant(survives="", clauses=("HOOK-5",)):
+    return types.SimpleNamespace(name="m", kind="hook", clauses=list(clauses), survives=survives)
+
+
+def entry(**fields):
+    return record.entry_of(trials.Result(None)) | fields
 
 
 class Table(unittest.TestCase):
     def test_survivors_stand_out(self):
-        mutant = types.SimpleNamespace(name="m", kind="hook", clauses=["HOOK-5"], survives="no scenario")
-        self.assertIn("**survived**: no scenario", kill_table.row(mutants.Result(mutant, cases=3)))
+        self.assertIn("**survived**: no scenario", kill_table.row(mutant("no scenario"), entry(cases=3)))
+
+    def test_schedules_are_named(self):
+        row = kill_table.row(mutant(), entry(killed=True, by="schedules", cases=41, scenario="a/b"))
+        self.assertIn("| `a/b` |", row)
+        self.assertIn("| 41 schedules |", row)
+
+    def test_kinds_are_counted(self):
+        entries = {"m": entry(killed=True, by="schedules")}
+        self.assertIn("| all | 1 | 1 | 1 |", kill_table.summary([mutant()], entries))
 
 
 class Expected(unittest.TestCase):
     def result(self, survives, **fields):
-        return mutants.Result(types.SimpleNamespace(survives=survives), **fields)
+        return trials.Result(mutant(survives), **fields)
 
     def test_killed_or_known_to_survive(self):
-        self.assertTrue(self.result("", killed=True).as_expected())
+        self.assertTrue(self.result("", killed=True, proofs={"HOOK-5": "a"}).as_expected())
         self.assertTrue(self.result("no scenario").as_expected())
         self.assertFalse(self.result("").as_expected())
         self.assertFalse(self.result("no scenario", killed=True).as_expected())
         self.assertFalse(self.result("no scenario", trouble="does not apply").as_expected())
+
+    def test_killed_by_another_clause_is_not_enough(self):
+        result = self.result("", killed=True)
+        self.assertFalse(result.as_expected())
+        self.assertIn("MISSED    by all scenarios of HOOK-5", mutants.in_words(result))
+
+
+class Clauses(unittest.TestCase):
+    """Both directions: each patch's clauses are noticed, and each clause has a patch."""
+
+    def problems(self, mutants=None, entries=None, **clause):
+        clauses = [{"id": "HOOK-5", "area": "HOOK", "scenarios": ["a"], "proofs": [{}], "unproven": ""} | clause]
+        mutants = [mutant()] if mutants is None else mutants
+        entries = {"m": entry(proofs={"HOOK-5": "a"})} if entries is None else entries
+        return "\n".join(record.problems(mutants, entries, clauses))
+
+    def test_all_is_well(self):
+        self.assertEqual(self.problems(), "")
+        self.assertEqual(self.problems(area="RED", proofs=[]), "")
+        self.assertEqual(self.problems(unproven="it is free", proofs=[]), "")
+
+    def test_patches(self):
+        self.assertIn("was never run", self.problems(entries={}))
+        self.assertIn("breaks HOOK-5, and no scenario", self.problems(entries={"m": entry()}))
+        self.assertIn("no clause HOOK-99", self.problems([mutant(clauses=["HOOK-5", "HOOK-99"])]))
+        self.assertIn("does not test HOOK-5 any more", self.problems(scenarios=["b"]))
+        self.assertIn("there is no such patch", self.problems([]))
+
+    def test_clauses(self):
+        self.assertIn("HOOK-5: no mutant breaks it", self.problems(proofs=[]))
+        self.assertIn("a reason for being unproven, and a proof", self.problems(unproven="it is free"))
 
 
 if __name__ == "__main__":

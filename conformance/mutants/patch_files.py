@@ -6,7 +6,7 @@
     Mistake: one sentence
     Survives: why nobody notices yet; left out where somebody does
 
-Only files below reference_engine/ may be changed.
+Only the reference engine may be changed, and its adapter where it is what a node's author writes.
 """
 import dataclasses
 import pathlib
@@ -17,6 +17,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parent.parent
 FIELDS = ("Report", "Kind", "Clauses", "Mistake")
 OPTIONAL = ("Survives",)
+FOLDERS = ("reference_engine/", "conformance/adapters/reference/")
 KINDS = ("crash", "error", "hang", "hook", "leak", "order", "race", "shutdown", "state", "stream", "value")
 
 
@@ -57,9 +58,9 @@ def read(path):
     files = re.findall(r"^\+\+\+ b/(\S+)", "--- " + diff, re.MULTILINE)
     if not files:
         raise BadPatch(f"{path.name}: holds no diff")
-    outside = [name for name in files if not name.startswith("reference_engine/")]
+    outside = [name for name in files if not name.startswith(FOLDERS)]
     if outside:
-        raise BadPatch(f"{path.name}: changes {outside[0]}, which is no part of reference_engine/")
+        raise BadPatch(f"{path.name}: changes {outside[0]}, which is no part of {' or '.join(FOLDERS)}")
     clauses = [clause.strip() for clause in fields["Clauses"].split(",")]
     return Mutant(path.stem, path, fields["Report"], fields["Kind"], clauses, fields["Mistake"],
                   fields.get("Survives", ""), files)

@@ -15,6 +15,7 @@ struct Spec {
   std::vector<Area> areas;
   std::vector<Clause> clauses;
   std::vector<Dialect> dialects;
+  std::vector<Proof> proofs;
 };
 
 std::vector<std::string> read_words(const Fields& fields, std::string_view name) {
@@ -33,10 +34,13 @@ void read_clauses(Spec& spec) {
     spec.areas.push_back({fields.text("id"), fields.text("title")});
   });
   file.each("clauses", [&](const Json& entry, const Path& path) {
-    const Fields fields(entry, path, {"id", "area", "level", "text", "alternatives", "reports"});
+    const Fields fields(entry, path,
+                        {"id", "area", "level", "text", "alternatives", "reports", "unproven"});
+    const Json* unproven = fields.find("unproven");
     spec.clauses.push_back({fields.text("id"), fields.text("area"), fields.text("level"),
                             fields.text("text"), read_words(fields, "alternatives"),
-                            read_words(fields, "reports")});
+                            read_words(fields, "reports"),
+                            unproven ? unproven->get<std::string>() : ""});
   });
 }
 
@@ -89,11 +93,22 @@ void read_dialects(Spec& spec) {
   });
 }
 
+// The trials of mutants hold more; here only what they prove counts.
+void read_proofs(Spec& spec) {
+  const Json kills = parse_json(kills_json);
+  for (const Json& trial : kills.at("mutants")) {
+    for (const auto& [clause, scenario] : trial.at("proofs").items()) {
+      spec.proofs.push_back({clause, trial.at("mutant"), scenario});
+    }
+  }
+}
+
 const Spec& the_spec() {
   static const Spec spec = [] {
     Spec made;
     read_clauses(made);
     read_dialects(made);
+    read_proofs(made);
     return made;
   }();
   return spec;
@@ -114,6 +129,9 @@ std::span<const Clause> all_clauses() {
 }
 const Clause* find_clause(std::string_view id) {
   return find_in(the_spec().clauses, id);
+}
+std::span<const Proof> all_proofs() {
+  return the_spec().proofs;
 }
 std::span<const Dialect> all_dialects() {
   return the_spec().dialects;

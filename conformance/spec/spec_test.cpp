@@ -35,7 +35,7 @@ TEST(Clauses, StandInTheOrderOfTheAreas) {
   }
   EXPECT_EQ(areas, expected);
   EXPECT_EQ(areas.size(), 25U);
-  EXPECT_EQ(all_clauses().size(), 141U);
+  EXPECT_EQ(all_clauses().size(), 142U);
 }
 
 TEST(Clauses, AreWellFormed) {
@@ -47,6 +47,18 @@ TEST(Clauses, AreWellFormed) {
     for (const std::string& id : clause.reports) {
       EXPECT_TRUE(std::regex_match(id, report)) << clause.id;
     }
+  }
+}
+
+// The lint of both directions is conformance/mutants/record.py; here that what is compiled in is
+// whole.
+TEST(Proofs, NameClauses) {
+  EXPECT_FALSE(all_proofs().empty());
+  for (const Proof& proof : all_proofs()) {
+    const Clause* clause = find_clause(proof.clause);
+    ASSERT_NE(clause, nullptr) << proof.mutant;
+    EXPECT_EQ(clause->unproven, "") << proof.mutant;
+    EXPECT_FALSE(proof.scenario.empty()) << proof.mutant;
   }
 }
 

@@ -63,8 +63,12 @@ List list_clauses(const ListFlags& options) {
       scenarios[clause].push_back(planned.scenario->id);
     }
   }
+  std::map<std::string, Json> proofs;  // clause to what breaks it and who notices
+  for (const Proof& proof : all_proofs()) {
+    proofs[proof.clause].push_back({{"mutant", proof.mutant}, {"scenario", proof.scenario}});
+  }
   List list;
-  list.rows.push_back({"clause", "level", "scenarios", "text"});
+  list.rows.push_back({"clause", "level", "scenarios", "proofs", "text"});
   for (const Clause& clause : all_clauses()) {
     const std::vector<std::string>& ids = scenarios[clause.id];
     list.json.push_back({{"id", clause.id},
@@ -73,8 +77,11 @@ List list_clauses(const ListFlags& options) {
                          {"text", clause.text},
                          {"alternatives", clause.alternatives},
                          {"reports", clause.reports},
-                         {"scenarios", ids}});
-    list.rows.push_back({clause.id, clause.level, std::to_string(ids.size()), clause.text});
+                         {"scenarios", ids},
+                         {"proofs", proofs.emplace(clause.id, Json::array()).first->second},
+                         {"unproven", clause.unproven}});
+    list.rows.push_back({clause.id, clause.level, std::to_string(ids.size()),
+                         std::to_string(proofs[clause.id].size()), clause.text});
   }
   return list;
 }
@@ -205,7 +212,9 @@ void add_list_command(CLI::App& program, int& status) {
   const auto options = std::make_shared<ListFlags>();
   auto* what = command.add_option_group("What", "What to list (default: scenarios)");
   what->add_flag("--scenarios", options->scenarios, "Scenarios, with the clauses that they test");
-  what->add_flag("--clauses", options->clauses, "Clauses, with the number of their scenarios");
+  what->add_flag("--clauses", options->clauses,
+                 "Clauses, with the numbers of their scenarios and of their proofs: known mistakes "
+                 "that these scenarios notice");
   what->add_flag("--reports", options->reports,
                  "Public reports, with their clauses and the number of their scenarios");
   what->add_flag("--engines", options->engines,
