@@ -148,9 +148,11 @@ void register_all() {
   add_engine({"reference", make_reference_graph});
   add_shapes({"floor", make_floor_graph});
   add_shapes({"compiled", make_compiled_graph});
+  add_shapes({"looked_up", make_looked_up_graph});
   add_shapes({"replayed", make_replayed_graph});
   add_shapes({"captured", make_captured_graph});
   add_with_hooks({"compiled", make_compiled_graph});
+  for (int callers : {1, 2}) add_callers({"compiled", make_compiled_graph}, callers);
   add_nested("reference", 50, make_nested_reference);
   add_nested("reference", 1000, make_nested_reference);
   add_passes("chain_10000000/reference", 10'000'000, [] {

@@ -33,10 +33,10 @@ class Graph {
 
 std::unique_ptr<Graph> make_reference_graph(const GraphShape& shape);
 
-// The same with an engine of its own that compiles: each pass finds its program (compiled); is
-// given the program, so that replaying alone is measured (replayed); finds none and is compiled
-// (captured).
+// The same with an engine of its own that compiles: each pass finds its program (compiled), and is
+// the sum of finding it (looked up) and replaying it (replayed); or finds none (captured).
 std::unique_ptr<Graph> make_compiled_graph(const GraphShape& shape);
+std::unique_ptr<Graph> make_looked_up_graph(const GraphShape& shape);
 std::unique_ptr<Graph> make_replayed_graph(const GraphShape& shape);
 std::unique_ptr<Graph> make_captured_graph(const GraphShape& shape);
 

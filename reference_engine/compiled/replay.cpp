@@ -34,36 +34,38 @@ void Replay::deliver_seeds(GraphTask& task) {
   }
 }
 
-inline void Replay::deliver(const Node& node, Gradients& outputs, const ProgramStep& step) {
+inline void Replay::deliver(const Node& node, Gradients& outputs, const ProgramStep& step,
+                            const Tables& tables) {
   const Edges& edges = node.next_edges();
   if (edges.size() != step.deliveries) throw_changed_count(node, step.deliveries);
-  const PlannedDelivery* delivery = program_->deliveries.data() + step.first_delivery;
+  const PlannedDelivery* delivery = tables.deliveries + step.first_delivery;
   Tensor* output = outputs.data();
   for (const Edge& edge : edges) {
-    const PlannedDelivery to = *delivery++;
+    const PlannedDelivery& to = *delivery++;
     Tensor& gradient = *output++;
     if (to.node == 0) continue;
-    if (edge.node.get() != nodes_[to.node]) throw_changed(node, edge, *nodes_[to.node]);
+    if (edge.node.get() != tables.nodes[to.node]) throw_changed(node, edge, *tables.nodes[to.node]);
     if (step.hands_over) {
-      places_[to.place] = std::move(outputs);
+      tables.places[to.place] = std::move(outputs);
       return;
     }
-    add_to_slot(*edge.node, places_[to.place], to.slot, std::move(gradient));
+    add_to_slot(*edge.node, tables.places[to.place], to.slot, std::move(gradient));
   }
 }
 
-inline void Replay::run_step(GraphTask& task, const ProgramStep& step) {
-  Node& node = *nodes_[step.node];
-  Gradients& inputs = places_[step.place];
+inline void Replay::run_step(GraphTask& task, const ProgramStep& step, const Tables& tables) {
+  Node& node = *tables.nodes[step.node];
+  Gradients& inputs = tables.places[step.place];
   receive(task, node, step.first_capture, inputs);
   if (step.runs) {
     Gradients outputs = evaluate(task, node, inputs);
-    deliver(node, outputs, step);
+    deliver(node, outputs, step, tables);
   }
   inputs.clear();
 }
 
 void Replay::run(GraphTask& task) {
+  const Tables tables{nodes_.data(), places_.data(), program_->deliveries.data()};
   ThreadMode& mode = thread_mode();
   ThreadStateGuard state;
   state.enter(task);
@@ -71,8 +73,8 @@ void Replay::run(GraphTask& task) {
   const ProgramStep* const end = step + program_->steps.size();
   try {
     for (; step != end; ++step) {
-      mode.running.node = nodes_[step->node];
-      run_step(task, *step);
+      mode.running.node = tables.nodes[step->node];
+      run_step(task, *step, tables);
       state.settle(task);
     }
   } catch (...) {

@@ -24,8 +24,15 @@ class Replay final : public CompiledPass {
   bool visits(const Node* address) const override;
 
  private:
-  void run_step(GraphTask& task, const ProgramStep& step);
-  void deliver(const Node& node, Gradients& outputs, const ProgramStep& step);
+  // What steps work on, looked up once.
+  struct Tables {
+    Node* const* nodes;
+    Gradients* places;
+    const PlannedDelivery* deliveries;
+  };
+  static void run_step(GraphTask& task, const ProgramStep& step, const Tables& tables);
+  static void deliver(const Node& node, Gradients& outputs, const ProgramStep& step,
+                      const Tables& tables);
   Program::Role role(const Node& node) const;
   Program::Role role_of_address(const Node* address) const;
 
