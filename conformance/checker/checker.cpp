@@ -24,12 +24,13 @@ constexpr std::string_view value_clauses =
     "GRAPH2-2 "
     "GRAPH2-4 THREAD-1 THREAD-2 THREAD-3 THREAD-4 SHUT-2 SHUT-4 FORK-1 ASYNC-1 DET-1 DET-2 COMP-1 "
     "COMP-2 "
-    "COMP-3 COMP-5 COMP-6 COMP-7 COMP-9 RED-3 RED-5 RED-7";
+    "COMP-3 COMP-5 COMP-6 COMP-7 COMP-9 RED-1 RED-2 RED-3 RED-4 RED-5 RED-7 RED-8 RED-9 "
+    "RED-10";
 
 constexpr std::string_view run_clauses =
     "TOPO-1 TOPO-2 TOPO-3 TOPO-4 TOPO-5 ROOT-1 ROOT-2 ROOT-5 PRUNE-2 PRUNE-3 PRUNE-5 LEAF-7 ERR-2 "
     "ERR-3 "
-    "REENT-1 KEEP-1 KEEP-5 HOOK-2 ORDER-2 COMP-6";
+    "REENT-1 KEEP-1 KEEP-5 HOOK-2 ORDER-2 COMP-6 RED-5 RED-9";
 
 constexpr std::string_view call_clauses =
     "HOOK-1 HOOK-2 HOOK-4 HOOK-5 HOOK-6 HOOK-7 HOOK-8 HOOK-9 HOOK-10 CB-1 CB-2 CB-6 REENT-4 ERR-2 "
@@ -39,14 +40,15 @@ constexpr std::string_view error_clauses =
     "VAL-1 VAL-2 VAL-3 VAL-4 ROOT-4 HOOK-3 HOOK-9 HOOK-10 PRUNE-4 PRUNE-5 KEEP-1 KEEP-3 KEEP-5 "
     "GRAPH2-3 "
     "CB-3 CB-5 ANOM-1 ERR-1 ERR-5 ERR-7 ERR-8 REENT-5 REENT-8 FORK-1 SHUT-4 DEV-5 ASYNC-1 ASYNC-2 "
-    "SHUT-2 COMP-7";
+    "SHUT-2 COMP-7 RED-1 RED-5 RED-6 RED-9 RED-11";
 
 constexpr std::string_view error_text_clauses =
-    "VAL-1 VAL-2 VAL-4 ROOT-4 HOOK-3 PRUNE-4 KEEP-1 KEEP-3 ANOM-1 ANOM-2 ERR-7 COMP-8 RED-6";
+    "VAL-1 VAL-2 VAL-4 ROOT-4 HOOK-3 PRUNE-4 KEEP-1 KEEP-3 ANOM-1 ANOM-2 ERR-7 COMP-8 RED-6 "
+    "RED-11";
 
 constexpr std::array judges{
     Judge{"anything-ran", "TOPO-1", "Did anything run at all?", judge_anything_ran},
-    Judge{"steps", "ERR-7", "Did each step end with a result, and no other?", judge_steps},
+    Judge{"steps", "ERR-7 RED-9", "Did each step end with a result, and no other?", judge_steps},
     Judge{"errors", error_clauses, "Is each error the one that must be, and is there no other?",
           judge_errors},
     Judge{"error-texts", error_text_clauses, "Does each error name what it must?",

@@ -95,6 +95,7 @@ Interpreter::Interpreter(const Scenario& scenario, const Dialect& dialect, Expec
       expectation_(expectation),
       deepest_(deepest),
       trace_(expectation),
+      reducers_(scenario, graph_),
       values_(scenario.values.size(), nullptr),
       leaves_(scenario.leaves.size(), nullptr),
       dropped_(scenario.leaves.size(), false),
@@ -115,6 +116,7 @@ void Interpreter::run() {
     make_leaf(static_cast<std::int32_t>(i));
   }
   run_steps(scenario_.program, Errors::stand);
+  settle_reducers();
   report_leaf_grads();
   run_destructions();
   trace_.settle();
@@ -579,9 +581,11 @@ Gradients Interpreter::run_pass(const PassStep& step, StepId id) {
     results = pass.run();
   } catch (const Thrown&) {
     end();
+    if (passes_.empty()) reducers_.end_pass(id, false);
     throw;
   }
   end();
+  if (passes_.empty()) reducers_.end_pass(id, true);
   return results;
 }
 
@@ -663,6 +667,7 @@ void Interpreter::perform(const ReadStep& step, const Step&, Errors) {
   for (ValueId id : step.grads) {
     Tensor* tensor = defined(id);
     note_access(Access::Kind::read_grad, tensor);
+    reducers_.refuse_early_use(*tensor);
     report(tensor->grad, !tensor->grad_unknown && !changes_meanwhile(*tensor));
   }
 }
@@ -802,6 +807,7 @@ void Interpreter::perform(const ParallelStep& step, const Step&, Errors errors) 
   }
   trace_.cursor = end.empty() ? start : end;
   settle_races(first_access);
+  settle_reducers();
   if (first) throw std::move(*first);
 }
 
@@ -1007,6 +1013,49 @@ void Interpreter::perform(const RedirectStep& step, const Step&, Errors) {
 
 void Interpreter::perform(const CloseHooksStep& step, const Step&, Errors) {
   closed_hooks_[at(step.hook)] = true;
+}
+
+void Interpreter::perform(const ReducerStep& step, const Step& whole, Errors) {
+  result_.clause = "RED-6";
+  switch (step.what) {
+    case ReducerStep::What::make: {
+      std::vector<Tensor*> parameters;
+      for (const ValueId id : scenario_.reducers[at(step.reducer)].ranks[at(step.rank)]) {
+        parameters.push_back(defined(id));
+      }
+      return reducers_.make(step, std::move(parameters));
+    }
+    case ReducerStep::What::drop:
+      return reducers_.drop(step);
+    case ReducerStep::What::reset:
+      return reducers_.reset(step);
+    case ReducerStep::What::prepare: {
+      std::vector<Tensor*> outputs;
+      for (const ValueId id : step.outputs) outputs.push_back(defined(id));
+      return reducers_.prepare(step, whole.id, outputs);
+    }
+    case ReducerStep::What::ask:
+      result_.clause = Reducers::clause_of(step.question);
+      result_.values.emplace_back(reducers_.answer(step));
+      result_.known.push_back(true);
+  }
+}
+
+// Ranks that came while others did not: what they waited in is an error (RED-11).
+void Interpreter::settle_reducers() {
+  for (const StepId waited : reducers_.settle()) {
+    for (std::size_t i = expectation_.steps.size(); i-- > 0;) {
+      ExpectedStep& expected = expectation_.steps[i];
+      if (expected.result.step != waited) continue;
+      expected.result.error = ErrorReport{ErrorCategory::reducer, "", false, ""};
+      expected.allowed_errors = {ErrorCategory::reducer};
+      expected.clause = "RED-11";
+      for_each_step(scenario_, [&](const Step& step) {
+        if (step.id == waited && step.expect) expected.names = step.expect->names;
+      });
+      break;
+    }
+  }
 }
 
 bool Interpreter::may_use(Device device) {

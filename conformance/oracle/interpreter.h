@@ -11,6 +11,7 @@
 
 #include "conformance/oracle/functions.h"
 #include "conformance/oracle/graph.h"
+#include "conformance/oracle/reducers.h"
 #include "conformance/oracle/trace.h"
 #include "conformance/spec/spec.h"
 
@@ -89,6 +90,8 @@ class Interpreter {
     const auto& delivered = deliveries_[static_cast<std::size_t>(id)];
     return delivered ? &*delivered : nullptr;
   }
+  // A gradient came to a leaf; an undefined one as well. Throws Thrown (RED-6).
+  void note_arrival(Tensor& leaf, bool is_defined) { reducers_.note_arrival(leaf, is_defined); }
   // Whether the device lets a thread of the engine use it; one that has done so once does (DEV-5).
   bool may_use(Device device);
 
@@ -186,6 +189,7 @@ class Interpreter {
   void perform(const WhenDoneStep& step, const Step& whole, Errors errors);
   void perform(const RedirectStep& step, const Step& whole, Errors errors);
   void perform(const CloseHooksStep& step, const Step& whole, Errors errors);
+  void perform(const ReducerStep& step, const Step& whole, Errors errors);
 
   // An asynchronous pass. It runs here when it is first waited for: by then all that is announced
   // to it has been delivered.
@@ -216,6 +220,7 @@ class Interpreter {
   Gradients run_pass(const PassStep& step, StepId id);
   void note_engine_threads(const PassStep& step);
   void report_leaf_grads();
+  void settle_reducers();
 
   const Scenario& scenario_;
   const Dialect& dialect_;
@@ -223,6 +228,7 @@ class Interpreter {
   const std::int32_t deepest_;
   Graph graph_;
   Trace trace_;
+  Reducers reducers_;
   std::vector<Tensor*> values_;
   std::vector<Tensor*> leaves_;                          // by leaf, also when dropped
   std::vector<bool> dropped_;                            // by leaf

@@ -804,6 +804,7 @@ void Pass::accumulate(Entry& entry) {
   Tensor* gradient = entry.slots[0];
   const bool skipped = !gradient || !node.leaf->requires_grad;  // LEAF-7
   if (!skipped) add_to_grad(*node.leaf, gradient);
+  if (node.leaf->requires_grad) in_.note_arrival(*node.leaf, gradient != nullptr);
   if (!node.hooks) return;
   for_each_registration(node.hooks->post_accumulate, true, [&](HookId hook) {
     if (skipped) throw CannotTell("a post-accumulate hook where nothing was accumulated");

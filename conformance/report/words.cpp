@@ -18,6 +18,9 @@ Overload(Parts...) -> Overload<Parts...>;
 
 constexpr std::array<std::string_view, 4> through_words = {
     "", " through a view", " through a detached alias", " through a data alias"};
+constexpr std::array<std::string_view, 4> question_words = {
+    "its buckets", "the order of its reductions", "the order in which parameters became ready",
+    "the number of reductions"};
 constexpr std::array<std::string_view, 14> observe_words = {"whether gradients are recorded",
                                                             "the user state",
                                                             "the current device",
@@ -137,8 +140,8 @@ std::string pass_text(const Scenario& scenario, const PassStep& pass) {
     text += fmt::format(", told of {}", scenario.announcements[static_cast<std::size_t>(id)].name);
   }
   if (pass.future != no_id) {
-    text += fmt::format(", result to {}",
-                        scenario.futures[static_cast<std::size_t>(pass.future)].name);
+    text +=
+        fmt::format(", result to {}", scenario.futures[static_cast<std::size_t>(pass.future)].name);
   }
   return text;
 }
@@ -197,12 +200,31 @@ std::string observe_text(const Scenario& scenario, const ObserveStep& observe) {
   return text;
 }
 
+std::string reducer_text(const Scenario& scenario, const ReducerStep& step) {
+  const auto& name = scenario.reducers[static_cast<std::size_t>(step.reducer)].name;
+  const std::string who = fmt::format("reducer {} of rank {}", name, step.rank);
+  switch (step.what) {
+    case ReducerStep::What::make:
+      return fmt::format("make {}", who);
+    case ReducerStep::What::drop:
+      return fmt::format("drop {}", who);
+    case ReducerStep::What::prepare:
+      return fmt::format("have {} reduce the next pass", who);
+    case ReducerStep::What::reset:
+      return fmt::format("reset {}", who);
+    case ReducerStep::What::ask:
+      return fmt::format("ask {} for {}", who,
+                         question_words[static_cast<std::size_t>(step.question)]);
+  }
+  return who;
+}
+
 std::string deliver_text(const Scenario& scenario, const DeliverStep& step) {
   const auto& announcement = scenario.announcements[static_cast<std::size_t>(step.announcement)];
   if (!step.error.empty()) return fmt::format("fail {} with '{}'", announcement.name, step.error);
   const Seed& gradient = step.gradient;
-  const std::string what = gradient.value == no_id ? in_words(gradient.constant)
-                                                   : value_name(scenario, gradient.value);
+  const std::string what =
+      gradient.value == no_id ? in_words(gradient.constant) : value_name(scenario, gradient.value);
   return fmt::format("deliver {} as {}", what, announcement.name);
 }
 
@@ -280,13 +302,13 @@ std::string action_text(const Scenario& s, const Action& action) {
                                s.callbacks[static_cast<std::size_t>(step.callback)].name);
           },
           [&](const RedirectStep& step) {
-            return fmt::format("make edge {} of {} lead to {}", step.edge,
-                               node_name(s, step.node),
+            return fmt::format("make edge {} of {} lead to {}", step.edge, node_name(s, step.node),
                                step.to == no_id ? "nothing" : value_name(s, step.to));
           },
           [&](const CloseHooksStep& step) {
             return "leave the saved hooks " + hook_name(s, step.hook);
-          }},
+          },
+          [&](const ReducerStep& step) { return reducer_text(s, step); }},
       action);
 }
 
@@ -386,7 +408,8 @@ std::string in_words(const Scenario& scenario, const StepResult& result) {
 std::string in_words(const Scenario& scenario, const Event& event) {
   std::string text = fmt::format("{} {}", to_text(event.kind), subject_text(scenario, event));
   if (event.instance > 0) text += fmt::format(" #{}", event.instance + 1);
-  if (event.kind == EventKind::observe || event.kind == EventKind::destroyed) text += fmt::format(" = {}", event.number);
+  if (event.kind == EventKind::observe || event.kind == EventKind::destroyed)
+    text += fmt::format(" = {}", event.number);
   if (!event.values.empty()) text += fmt::format("  {}", values_text(event.values));
   return text;
 }

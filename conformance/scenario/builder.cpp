@@ -128,6 +128,12 @@ AnnouncementId ScenarioBuilder::announcement(ValueId to, std::string name) {
   return static_cast<AnnouncementId>(scenario_.announcements.size()) - 1;
 }
 
+ReducerId ScenarioBuilder::reducer(Reducer reducer) {
+  reducer.name = name_or(std::move(reducer.name), "reducer");
+  scenario_.reducers.push_back(std::move(reducer));
+  return static_cast<ReducerId>(scenario_.reducers.size()) - 1;
+}
+
 FutureId ScenarioBuilder::future(std::string name) {
   scenario_.futures.push_back({name_or(std::move(name), "future")});
   return static_cast<FutureId>(scenario_.futures.size()) - 1;

@@ -87,6 +87,7 @@ class ScenarioBuilder {
   LockId make_lock(std::string name = "");
   AnnouncementId announcement(ValueId to, std::string name = "");
   FutureId future(std::string name = "");
+  ReducerId reducer(Reducer reducer);
 
   ValueId leaf(std::string name, TensorArgument initial);
   ValueId constant_leaf(std::string name, TensorArgument initial);  // requires no gradient
@@ -169,6 +170,7 @@ class ScenarioBuilder {
   void when_done(FutureId future, CallbackId callback);
   void redirect(NodeId node, std::int32_t edge, ValueId to = no_id);
   void close_hooks(HookId hook);
+  void reduce(ReducerStep step) { add_step(std::move(step)); }
   void fork(const Body& body);
   void wait_stream(StreamId stream, StreamId waits_for);
   void synchronise(StreamId stream);

@@ -85,6 +85,16 @@ enum Feature : std::size_t {
   close_hooks,
   refusals,
   hook_returns_list,
+  reducer,
+  reducer_find_unused,
+  reducer_static_graph,
+  reducer_views,
+  reducer_rebuild,
+  reducer_buckets,
+  reducer_limit,
+  reducer_reset,
+  reducer_ask_first,
+  reducer_ask_last = reducer_ask_first + question_words.size() - 1,
   feature_count,
 };
 
@@ -161,7 +171,8 @@ constexpr std::array<FeatureSpec, feature_count> features{{
     {"recording_mode", "gradient recording turned on or off by a step"},
     {"anomaly", "anomaly mode"},
     {"anomaly.unchecked", "anomaly mode without the check for NaN"},
-    {"anomaly.report", "the error of anomaly mode says where the node was made, and in whose backward"},
+    {"anomaly.report",
+     "the error of anomaly mode says where the node was made, and in whose backward"},
     {"user_state", "a thread-local slot that the engine carries to its threads"},
     {"strict_validation",
      "the option by which every difference from the recorded shape is an error"},
@@ -178,6 +189,19 @@ constexpr std::array<FeatureSpec, feature_count> features{{
     {"hook.saved.close", "saved-tensor hooks that are left before their context ends"},
     {"device.refusal", "a device that refuses to be used by a new thread"},
     {"hook.returns_list", "a hook on one tensor that returns a list of tensors"},
+    {"reducer", "averages of gradients over ranks"},
+    {"reducer.find_unused", "a reducer that looks for parameters which a pass does not use"},
+    {"reducer.static_graph", "a reducer that counts gradients in the first of many equal passes"},
+    {"reducer.views", "gradients that are views of what is reduced"},
+    {"reducer.rebuild", "buckets rebuilt in the order in which gradients arrive"},
+    {"reducer.buckets", "buckets that are given to a reducer"},
+    {"reducer.limit",
+     "a rank that waits no longer than a limit, and is told when another one fails"},
+    {"reducer.reset", "a reducer that is told to forget an unfinished pass"},
+    {"reducer.ask.buckets", "asks a reducer for its buckets"},
+    {"reducer.ask.launches", "asks a reducer for the order of its reductions"},
+    {"reducer.ask.ready", "asks a reducer for the order in which parameters became ready"},
+    {"reducer.ask.collectives", "asks a reducer how often ranks have met"},
 }};
 
 class Finder {
@@ -225,6 +249,11 @@ class Finder {
   void note_step(const WhenDoneStep&, const Scenario&) { note(asynchronous); }
   void note_step(const RedirectStep&, const Scenario&) { note(redirect); }
   void note_step(const CloseHooksStep&, const Scenario&) { note(close_hooks); }
+  void note_step(const ReducerStep& step, const Scenario&) {
+    note_if(step.what == ReducerStep::What::reset, reducer_reset);
+    if (step.what == ReducerStep::What::ask) note_in(reducer_ask_first, step.question);
+  }
+  void note_reducer(const Reducer& wanted);
   void note_step(const DropStep&, const Scenario&) { note(drop); }
   void note_step(const RequiresGradStep&, const Scenario&) { note(requires_grad); }
   void note_step(const WithStep& step, const Scenario&);
@@ -385,7 +414,18 @@ void Finder::note_nested(const Scenario& scenario) {
   for (const Callback& callback : scenario.callbacks) look(callback.steps);
 }
 
+void Finder::note_reducer(const Reducer& wanted) {
+  note(reducer);
+  note_if(wanted.find_unused, reducer_find_unused);
+  note_if(wanted.static_graph, reducer_static_graph);
+  note_if(wanted.views, reducer_views);
+  note_if(wanted.rebuild, reducer_rebuild);
+  note_if(!wanted.buckets.empty(), reducer_buckets);
+  note_if(wanted.limit.has_value(), reducer_limit);
+}
+
 void Finder::find_in(const Scenario& scenario) {
+  for (const Reducer& wanted : scenario.reducers) note_reducer(wanted);
   note_if(scenario.configuration.strict_validation, strict_validation);
   note_if(scenario.configuration.nesting_limit.has_value(), nesting_limit);
   for (const Refusal& refusal : scenario.configuration.refusals) {

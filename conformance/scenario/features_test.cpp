@@ -40,6 +40,7 @@ TEST(Features, AllAreReachable) {
   saves_other.saves = {other};
   b.custom({x}, saves_other);
   b.needs("anomaly.report");
+  b.needs("compiled");
   b.forward();
   for (int what = 0; what < 14; ++what) {
     const auto asked = static_cast<ObserveStep::What>(what);

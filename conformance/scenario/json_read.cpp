@@ -87,6 +87,14 @@ class ScenarioReader {
   Action read_close_hooks(const Fields& fields) {
     return CloseHooksStep{one(hooks_, fields, "hook")};
   }
+  Reducer read_reducer(const Json& json, const Path& path);
+  Action read_make_reducer(const Fields& fields) { return on_reducer(fields, Asked::make); }
+  Action read_drop_reducer(const Fields& fields) { return on_reducer(fields, Asked::drop); }
+  Action read_prepare(const Fields& fields) { return on_reducer(fields, Asked::prepare); }
+  Action read_reset_reducer(const Fields& fields) { return on_reducer(fields, Asked::reset); }
+  Action read_ask_reducer(const Fields& fields) { return on_reducer(fields, Asked::ask); }
+  using Asked = ReducerStep::What;
+  ReducerStep on_reducer(const Fields& fields, Asked what);
   CaptureHook read_capture_hook(const Json& json, const Path& path);
   Action read_set_grad(const Fields& fields);
   Action read_read(const Fields& fields);
@@ -153,6 +161,7 @@ class ScenarioReader {
   Names locks_{"lock"};
   Names announcements_{"announcement"};
   Names futures_{"future"};
+  Names reducers_{"reducer"};
   std::vector<std::string> accumulator_names_;
   ValueId next_made_ = no_id;
 };
@@ -252,6 +261,7 @@ void ScenarioReader::declare(const Fields& fields) {
   declare_named("callbacks", callbacks_);
   declare_named("announcements", announcements_);
   declare_named("futures", futures_);
+  declare_named("reducers", reducers_);
   next_made_ = static_cast<ValueId>(scenario_.values.size());
   const auto inner = [](const Json& json, const char* name) -> const Json* {
     const auto found = json.find(name);
@@ -338,6 +348,9 @@ void ScenarioReader::read_outside(const Fields& fields) {
     const Fields announcement(json, path, {"name", "to"});
     scenario_.announcements.push_back(
         {announcement.text("name"), one(values_, announcement, "to")});
+  });
+  fields.each("reducers", [&](const Json& json, const Path& path) {
+    scenario_.reducers.push_back(read_reducer(json, path));
   });
   fields.each("futures", [&](const Json& json, const Path& path) {
     scenario_.futures.push_back({Fields(json, path, {"name"}).text("name")});
@@ -429,9 +442,9 @@ CustomNode ScenarioReader::read_custom(const Fields& fields) {
 }
 
 Hook ScenarioReader::read_hook(const Json& json, const Path& path) {
-  const Fields fields(json, path,
-                      {"name", "kind", "on", "steps", "returns", "added", "pack", "unpack",
-                       "destroyed"});
+  const Fields fields(
+      json, path,
+      {"name", "kind", "on", "steps", "returns", "added", "pack", "unpack", "destroyed"});
   Hook hook;
   hook.destroyed = one_or_none(callbacks_, fields, "destroyed");
   hook.name = fields.text("name");
@@ -620,6 +633,11 @@ std::span<const ScenarioReader::StepForm> ScenarioReader::step_forms() {
       {"when_done", {"future", "callback"}, &Self::read_when_done},
       {"redirect", {"node", "edge", "to"}, &Self::read_redirect},
       {"close_hooks", {"hook"}, &Self::read_close_hooks},
+      {"make_reducer", {"reducer", "rank"}, &Self::read_make_reducer},
+      {"drop_reducer", {"reducer", "rank"}, &Self::read_drop_reducer},
+      {"prepare", {"reducer", "rank", "outputs"}, &Self::read_prepare},
+      {"reset_reducer", {"reducer", "rank"}, &Self::read_reset_reducer},
+      {"ask_reducer", {"reducer", "rank", "what"}, &Self::read_ask_reducer},
   };
   return forms;
 }
@@ -901,6 +919,57 @@ Action ScenarioReader::read_observe(const Fields& fields) {
   return step;
 }
 
+std::vector<std::int64_t> read_integers(const Json& json, const Path& path, std::int64_t least) {
+  std::vector<std::int64_t> numbers;
+  const auto& list = read_list(json, path);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    numbers.push_back(read_integer(list[i], path[i], least, std::int64_t{1} << 40));
+  }
+  return numbers;
+}
+
+Reducer ScenarioReader::read_reducer(const Json& json, const Path& path) {
+  const Fields fields(json, path,
+                      {"name", "ranks", "bucket_bytes", "buckets", "find_unused", "static_graph",
+                       "views", "rebuild", "limit"});
+  Reducer reducer;
+  reducer.name = fields.text("name");
+  fields.need("ranks");
+  fields.each("ranks", [&](const Json& rank, const Path& rank_path) {
+    auto& parameters = reducer.ranks.emplace_back();
+    const auto& list = read_list(rank, rank_path);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      parameters.push_back(values_.resolve(list[i], rank_path[i]));
+    }
+  });
+  if (const Json* bytes = fields.find("bucket_bytes")) {
+    reducer.bucket_bytes = read_integers(*bytes, fields.at("bucket_bytes"), 1);
+  }
+  fields.each("buckets", [&](const Json& bucket, const Path& bucket_path) {
+    reducer.buckets.push_back(read_integers(bucket, bucket_path, 0));
+  });
+  reducer.find_unused = fields.boolean("find_unused", false);
+  reducer.static_graph = fields.boolean("static_graph", false);
+  reducer.views = fields.boolean("views", false);
+  reducer.rebuild = fields.boolean("rebuild", false);
+  if (fields.find("limit") != nullptr) reducer.limit = fields.number("limit");
+  return reducer;
+}
+
+ReducerStep ScenarioReader::on_reducer(const Fields& fields, Asked what) {
+  ReducerStep step;
+  step.what = what;
+  step.reducer = one(reducers_, fields, "reducer");
+  step.rank =
+      static_cast<std::int32_t>(read_integer(fields.need("rank"), fields.at("rank"), 0, 10'000));
+  step.outputs = values(fields, "outputs");
+  if (what == Asked::ask) {
+    step.question =
+        read_word<ReducerStep::Question>(fields.need("what"), fields.at("what"), question_words);
+  }
+  return step;
+}
+
 Action ScenarioReader::read_wait_stream(const Fields& fields) {
   return StreamStep{StreamStep::What::wait, one(streams_, fields, "stream"),
                     one(streams_, fields, "for")};
@@ -912,11 +981,10 @@ Action ScenarioReader::read_synchronise(const Fields& fields) {
 
 Scenario ScenarioReader::read() {
   const Path document;
-  const Fields fields(
-      json_, document,
-      {"schema", "id", "title", "clauses", "reports", "requires", "configuration", "trace",
-       "streams", "barriers", "locks", "announcements", "futures", "leaves", "nodes", "hooks",
-       "callbacks", "program"});
+  const Fields fields(json_, document,
+                      {"schema", "id", "title", "clauses", "reports", "requires", "configuration",
+                       "trace", "streams", "barriers", "locks", "announcements", "futures",
+                       "reducers", "leaves", "nodes", "hooks", "callbacks", "program"});
   read_header(fields);
   read_configuration(fields);
   read_resources(fields);

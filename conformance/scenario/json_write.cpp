@@ -93,6 +93,15 @@ class ScenarioWriter {
   void add(const CloseHooksStep& step, Json& json, StepId) const {
     json["hook"] = name_in(scenario_.hooks, step.hook);
   }
+  void add(const ReducerStep& step, Json& json, StepId) const {
+    json["reducer"] = name_in(scenario_.reducers, step.reducer);
+    json["rank"] = step.rank;
+    if (!step.outputs.empty()) json["outputs"] = names(step.outputs);
+    if (step.what == ReducerStep::What::ask) {
+      json["what"] = text(word_of(question_words, step.question));
+    }
+  }
+  Json write_reducer(const Reducer& reducer) const;
 
   Json write_seed(const Seed& seed) const;
   Json write_root(const Root& root) const;
@@ -191,6 +200,22 @@ void ScenarioWriter::write_resources(Json& json) const {
   for (const Future& future : scenario_.futures) {
     json["futures"].push_back(Json{{"name", future.name}});
   }
+  for (const Reducer& reducer : scenario_.reducers) {
+    json["reducers"].push_back(write_reducer(reducer));
+  }
+}
+
+Json ScenarioWriter::write_reducer(const Reducer& reducer) const {
+  Json json{{"name", reducer.name}, {"ranks", Json::array()}};
+  for (const auto& parameters : reducer.ranks) json["ranks"].push_back(names(parameters));
+  if (!reducer.bucket_bytes.empty()) json["bucket_bytes"] = reducer.bucket_bytes;
+  if (!reducer.buckets.empty()) json["buckets"] = reducer.buckets;
+  if (reducer.find_unused) json["find_unused"] = true;
+  if (reducer.static_graph) json["static_graph"] = true;
+  if (reducer.views) json["views"] = true;
+  if (reducer.rebuild) json["rebuild"] = true;
+  if (reducer.limit) json["limit"] = write_number(*reducer.limit);
+  return json;
 }
 
 Json ScenarioWriter::write_leaf(const Leaf& leaf) const {

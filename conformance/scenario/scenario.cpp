@@ -116,6 +116,11 @@ struct Verb {
   std::string_view operator()(const WhenDoneStep&) const { return "when_done"; }
   std::string_view operator()(const RedirectStep&) const { return "redirect"; }
   std::string_view operator()(const CloseHooksStep&) const { return "close_hooks"; }
+  std::string_view operator()(const ReducerStep& step) const {
+    constexpr std::array<std::string_view, 5> verbs{"make_reducer", "drop_reducer", "prepare",
+                                                    "reset_reducer", "ask_reducer"};
+    return word_of(verbs, step.what);
+  }
 };
 
 }  // namespace

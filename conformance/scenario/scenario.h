@@ -31,6 +31,7 @@ using BarrierId = std::int32_t;   // index into Scenario::barriers
 using LockId = std::int32_t;      // index into Scenario::locks
 using AnnouncementId = std::int32_t;  // index into Scenario::announcements
 using FutureId = std::int32_t;        // index into Scenario::futures
+using ReducerId = std::int32_t;       // index into Scenario::reducers
 using StepId = std::int32_t;  // preorder number over all steps of the scenario; see number_steps
 inline constexpr std::int32_t no_id = -1;
 
@@ -198,8 +199,8 @@ struct RequiresGradStep {
 struct WithStep {
   std::optional<bool> recording;  // gradient recording
   std::optional<bool> anomaly;
-  std::optional<bool> check_nan;           // with anomaly; unset means on
-  std::optional<std::int64_t> user_state;  // a thread-local slot that the engine must carry (TLS)
+  std::optional<bool> check_nan;            // with anomaly; unset means on
+  std::optional<std::int64_t> user_state;   // a thread-local slot that the engine must carry (TLS)
   CallbackId user_state_destroyed = no_id;  // as CustomNode::destroyed, of what the slot holds
   StreamId stream = no_id;
   std::optional<Device> device;
@@ -305,11 +306,34 @@ struct StreamStep {
   StreamId waits_for = no_id;
 };
 
+// Makes, uses and drops one rank's part of a reducer. Each rank's steps run on one thread at a
+// time.
+struct ReducerStep {
+  enum class What : std::uint8_t {
+    make,  // also after a drop
+    drop,
+    prepare,  // the rank's next backward pass is synchronised; `outputs` are what it computed
+    reset,    // forgets an unfinished synchronised pass, and tells the other ranks (RED-9)
+    ask,      // the step's result is a list of numbers
+  };
+  enum class Question : std::uint8_t {
+    buckets,      // for each parameter the bucket that it is in (RED-1)
+    launches,     // buckets in the order in which the last pass reduced them (RED-2)
+    ready,        // parameters in the order in which they became ready in it (RED-10)
+    collectives,  // how many reductions over the ranks there have been so far
+  };
+  What what = What::make;
+  ReducerId reducer = no_id;
+  std::int32_t rank = 0;
+  std::vector<ValueId> outputs;           // prepare
+  Question question = Question::buckets;  // ask
+};
+
 using Action = std::variant<ForwardStep, PassStep, SetGradStep, ReadStep, ChangeStep, KeepStep,
                             DropStep, RequiresGradStep, WithStep, TryStep, ParallelStep, RepeatStep,
                             BarrierStep, LockStep, ThrowStep, QueueCallbackStep, HookStep,
                             ObserveStep, EngineStep, ForkStep, StreamStep, DeliverStep, WaitStep,
-                            WhenDoneStep, RedirectStep, CloseHooksStep>;
+                            WhenDoneStep, RedirectStep, CloseHooksStep, ReducerStep>;
 
 // What the text of an error must speak of: a word, a number, or the sizes of a shape.
 using Mention = std::variant<std::string, std::int64_t, Shape>;
@@ -404,7 +428,7 @@ struct Hook {
   bool at_creation = true;
   CallbackId destroyed = no_id;  // its steps run when the engine lets go of the hook (LIFE-2)
   Script script;                 // saved: the pack
-  Script unpack_script;  // saved only
+  Script unpack_script;          // saved only
 };
 
 struct Callback {
@@ -432,6 +456,21 @@ struct Announcement {
 // The end of one asynchronous pass.
 struct Future {
   std::string name;
+};
+
+// Averages gradients over ranks (RED). A rank is a thread, or whatever the engine takes for one,
+// that has parameters of its own, alike on all ranks in number, type and shape.
+struct Reducer {
+  std::string name;
+  std::vector<std::vector<ValueId>> ranks;  // for each rank its parameters: leaves
+  std::vector<std::int64_t> bucket_bytes;  // sizes at which buckets are full; the last for all more
+  // Instead of sizes: for each bucket the parameters in it, counted from 0.
+  std::vector<std::vector<std::int64_t>> buckets;
+  bool find_unused = false;
+  bool static_graph = false;
+  bool views = false;           // `.grad` is a view of the bucket
+  bool rebuild = false;         // in the order of arrival, after the first synchronised pass
+  std::optional<double> limit;  // seconds after which a rank that does not come is an error
 };
 
 // A device whose first so many uses by new threads fail (DEV-5).
@@ -467,6 +506,7 @@ struct Scenario {
   std::vector<Lock> locks;
   std::vector<Announcement> announcements;
   std::vector<Future> futures;
+  std::vector<Reducer> reducers;
   std::vector<Value> values;
   std::vector<Leaf> leaves;
   std::vector<Node> nodes;

@@ -150,6 +150,36 @@ void add_settings(ScenarioBuilder& b, ValueId y, StreamId stream, HookId saved, 
   });
 }
 
+void add_reducers(ScenarioBuilder& b, ValueId x, ValueId y) {
+  Reducer first;
+  first.ranks = {{x}};
+  first.bucket_bytes = {8, 16};
+  first.rebuild = true;
+  first.limit = 2.5;
+  Reducer other;
+  other.name = "other";
+  other.ranks = {{x}};
+  other.buckets = {{0}};
+  other.find_unused = true;
+  other.static_graph = true;
+  other.views = true;
+  b.reducer(other);
+  ReducerStep step;
+  step.reducer = b.reducer(first);
+  b.reduce(step);
+  step.what = ReducerStep::What::prepare;
+  step.outputs = {y};
+  b.reduce(step);
+  step.what = ReducerStep::What::reset;
+  step.outputs = {};
+  b.reduce(step);
+  step.what = ReducerStep::What::ask;
+  for (int question = 0; question < 4; ++question) {
+    step.question = static_cast<ReducerStep::Question>(question);
+    b.reduce(step);
+  }
+}
+
 // What drives a pass from outside, and what goes wrong on purpose.
 void add_outside(ScenarioBuilder& b, ValueId x, ValueId y, CallbackId callback) {
   const FutureId future = b.future();
@@ -163,6 +193,7 @@ void add_outside(ScenarioBuilder& b, ValueId x, ValueId y, CallbackId callback) 
   b.keep_grad(x, Through::detached);
   b.redirect(b.node_of(y), 0, x);
   b.redirect(b.node_of(y), 0);
+  add_reducers(b, x, y);
   b.attempt([&] { b.throw_on_call(2, "second time"); });
   b.backward({{y, 3}});
   b.expect_error(ErrorCategory::gradient_shape, {"y", std::int64_t{0}, Shape{2, 3}});

@@ -107,6 +107,9 @@ class Validator {
   void check(const WhenDoneStep& step, const Path& path, const Scope& scope);
   void check(const RedirectStep& step, const Path& path, const Scope& scope);
   void check(const CloseHooksStep& step, const Path& path, const Scope& scope);
+  void check(const ReducerStep& step, const Path& path, const Scope& scope);
+  void check_reducers();
+  void check_reducer(const Reducer& reducer, const Path& path);
   void check_asynchronous();
   void check_mentions(const StepExpectation& expect, const Path& path);
   std::size_t result_size(const Step& step) const;
@@ -570,6 +573,7 @@ void Validator::check_names() {
   check_names_in(s_.locks, "lock", "locks");
   check_names_in(s_.announcements, "announcement", "announcements");
   check_names_in(s_.futures, "future", "futures");
+  check_names_in(s_.reducers, "reducer", "reducers");
   check_names_in(s_.nodes, "node", "nodes");
   check_names_in(s_.hooks, "hook", "hooks");
   check_names_in(s_.callbacks, "callback", "callbacks");
@@ -660,6 +664,9 @@ std::size_t Validator::result_size(const Step& step) const {
   if (const auto* pass = std::get_if<PassStep>(&step.action)) {
     if (pass->future == no_id) note(*pass);
   }
+  if (const auto* reducer = std::get_if<ReducerStep>(&step.action)) {
+    return reducer->what == ReducerStep::What::ask ? 1 : 0;
+  }
   const auto* wait = std::get_if<WaitStep>(&step.action);
   if (wait == nullptr) return size;
   for_each_step(s_, [&](const Step& other) {
@@ -743,8 +750,9 @@ void Validator::check(const PassStep& step, const Path& path, const Scope&) {
   }
   if (step.future != no_id) need_id(s_.futures, step.future, path / "future");
   if (step.future != no_id && !step.results.empty()) {
-    fail(path / "results", "the gradients of an asynchronous pass come by its future; a wait step "
-                           "reports them");
+    fail(path / "results",
+         "the gradients of an asynchronous pass come by its future; a wait step "
+         "reports them");
   }
   const Path announced(path, "announced");
   for (std::size_t i = 0; i < step.announced.size(); ++i) {
@@ -794,8 +802,9 @@ void Validator::check(const KeepStep& step, const Path& path, const Scope& scope
   if (step.grad_of != no_id) {
     need_value(step.grad_of, path / "grad_of");
   } else if (scope.owner == Scope::Owner::program || scope.owner == Scope::Owner::callback) {
-    fail(path, "a keep step stands only in the script of a node or a hook, which is given tensors; "
-               "elsewhere it keeps the gradient of a value ('grad_of')");
+    fail(path,
+         "a keep step stands only in the script of a node or a hook, which is given tensors; "
+         "elsewhere it keeps the gradient of a value ('grad_of')");
   } else if (step.slot < 0 || step.slot >= scope.slots) {
     fail(path / "slot", scope.slots == 0 ? std::string("there are no slots here")
                                          : fmt::format("there is no slot {}; the last is {}",
@@ -912,6 +921,65 @@ void Validator::check(const CloseHooksStep& step, const Path& path, const Scope&
   fail(path / "hook", "expected a hook of kind saved");
 }
 
+void Validator::check(const ReducerStep& step, const Path& path, const Scope& scope) {
+  need_id(s_.reducers, step.reducer, path / "reducer");
+  const auto& ranks = s_.reducers[static_cast<std::size_t>(step.reducer)].ranks;
+  if (step.rank < 0 || static_cast<std::size_t>(step.rank) >= ranks.size()) {
+    fail(path / "rank",
+         fmt::format("there is no rank {}; the reducer has {}", step.rank, ranks.size()));
+  }
+  if (scope.owner != Scope::Owner::program) {
+    fail(path, "a script cannot use a reducer: ranks meet in the steps of the program");
+  }
+  need_values(step.outputs, path / "outputs");
+}
+
+// Ranks are alike, so that their reductions fit; what a right engine refuses (buckets, say) is
+// theirs.
+void Validator::check_reducers() {
+  for (std::size_t i = 0; i < s_.reducers.size(); ++i) {
+    check_reducer(s_.reducers[i], (document_ / "reducers")[i]);
+  }
+}
+
+void Validator::check_reducer(const Reducer& reducer, const Path& path) {
+  const auto leaf_of_value = [&](ValueId id, const Path& place) -> const Leaf& {
+    need_value(id, place);
+    const Value& value = s_.values[static_cast<std::size_t>(id)];
+    if (value.origin != Value::Origin::leaf) fail(place, "expected a leaf");
+    const Leaf& leaf = s_.leaves[static_cast<std::size_t>(value.producer)];
+    if (!leaf.requires_grad) fail(place, "expected a leaf that requires a gradient");
+    return leaf;
+  };
+  const Path ranks = path / "ranks";
+  if (reducer.ranks.empty() || reducer.ranks.size() > 8) fail(ranks, "expected 1 to 8 ranks");
+  std::vector<ValueId> seen;
+  for (std::size_t r = 0; r < reducer.ranks.size(); ++r) {
+    const auto& parameters = reducer.ranks[r];
+    const Path rank = ranks[r];
+    if (parameters.empty() || parameters.size() != reducer.ranks[0].size()) {
+      fail(ranks[r], "expected as many parameters as rank 0 has, and at least one");
+    }
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const Path place = rank[i];
+      const Leaf& leaf = leaf_of_value(parameters[i], place);
+      const Leaf& first = leaf_of_value(reducer.ranks[0][i], place);
+      if (leaf.initial.type != first.initial.type || leaf.initial.shape != first.initial.shape ||
+          leaf.initial.coordinates || first.initial.coordinates) {
+        fail(place, "expected a dense parameter of the type and shape that rank 0's has");
+      }
+      if (std::find(seen.begin(), seen.end(), parameters[i]) != seen.end()) {
+        fail(place, "this parameter stands here twice");
+      }
+      seen.push_back(parameters[i]);
+    }
+  }
+  if (reducer.limit && !(*reducer.limit >= 0)) fail(path / "limit", "expected at least 0");
+  if (!reducer.buckets.empty() && (!reducer.bucket_bytes.empty() || reducer.rebuild)) {
+    fail(path / "buckets", "expected neither bucket_bytes nor rebuild beside buckets");
+  }
+}
+
 // Each future belongs to one pass, and each announcement to one; a pass that nobody waits for may
 // still run when the program is over.
 void Validator::check_asynchronous() {
@@ -1002,6 +1070,7 @@ void Validator::run() {
   }
   check_cycles();
   check_every_node_runs();
+  check_reducers();
   check_asynchronous();
   check_flow(s_);
   check_locks(s_);

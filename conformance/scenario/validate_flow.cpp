@@ -64,6 +64,9 @@ class Flow {
     if (step.to != no_id) use(step.to, path / "to", state);
   }
   void follow(const CloseHooksStep&, const Path&, State&) {}
+  void follow(const ReducerStep& step, const Path& path, State& state) {
+    use_all(step.outputs, path / "outputs", state);
+  }
 
   void use(ValueId value, const Path& path, const State& state);
   void use_all(const std::vector<ValueId>& values, const Path& path, const State& state) {
@@ -152,8 +155,7 @@ void Flow::follow(const PassStep& step, const Path& path, State& state) {
 }
 
 void Flow::follow(const DeliverStep& step, const Path& path, State& state) {
-  const Announcement& announcement =
-      s_.announcements[static_cast<std::size_t>(step.announcement)];
+  const Announcement& announcement = s_.announcements[static_cast<std::size_t>(step.announcement)];
   use(announcement.to, path / "announcement", state);
   if (step.gradient.value != no_id) use(step.gradient.value, path / "gradient" / "from", state);
 }

@@ -621,6 +621,46 @@ TEST(ValidateBarriers, InScriptsNeedASecondThread) {
             "hooks[0].steps[0]: no second thread can arrive at this barrier");
 }
 
+TEST(Validate, Reducers) {
+  const auto of_ranks = [](std::vector<std::vector<ValueId>> ranks) {
+    Reducer reducer;
+    reducer.ranks = std::move(ranks);
+    return reducer;
+  };
+  const auto with = [&](auto&& make) {
+    return refused([&](B& b, ValueId x, ValueId y) {
+      b.reducer(make(b, x, y));
+      b.forward();
+    });
+  };
+  EXPECT_EQ(with([&](B&, ValueId x, ValueId) { return of_ranks({{x}}); }), "accepted");
+  EXPECT_EQ(with([&](B&, ValueId, ValueId) { return of_ranks({}); }),
+            "reducers[0].ranks: expected 1 to 8 ranks");
+  EXPECT_EQ(with([&](B&, ValueId, ValueId y) { return of_ranks({{y}}); }),
+            "reducers[0].ranks[0][0]: expected a leaf");
+  EXPECT_EQ(with([&](B&, ValueId x, ValueId) {
+              return of_ranks({{x}, {x}});
+            }),
+            "reducers[0].ranks[1][0]: this parameter stands here twice");
+  EXPECT_EQ(with([&](B&, ValueId x, ValueId) {
+              return of_ranks({{x}, {}});
+            }),
+            "reducers[0].ranks[1]: expected as many parameters as rank 0 has, and at least one");
+  EXPECT_EQ(with([&](B& b, ValueId x, ValueId) {
+              return of_ranks({{x}, {b.leaf("z", TensorValue::vector({1, 2}))}});
+            }),
+            "reducers[0].ranks[1][0]: expected a dense parameter of the type and shape that rank "
+            "0's has");
+  EXPECT_EQ(refused([&](B& b, ValueId x, ValueId) {
+              ReducerStep step;
+              step.reducer = b.reducer(of_ranks({{x}}));
+              step.rank = 1;
+              b.forward();
+              b.reduce(step);
+            }),
+            "program[1].rank: there is no rank 1; the reducer has 1");
+}
+
 // ------------------------------------------------------------------------------------------------
 // Structs damaged by hand
 

@@ -132,6 +132,16 @@ class PassEnd {
   virtual void then(CallbackBody callback) = 0;  // which may throw
 };
 
+// One rank's part of a reducer, used by one thread at a time. Dropping it is taking it apart.
+template <typename B>
+class RankReducer {
+ public:
+  virtual ~RankReducer() = default;
+  virtual void prepare(const typename B::List& outputs) = 0;
+  virtual void reset() = 0;
+  virtual std::vector<double> answer(ReducerStep::Question question) = 0;  // as the step says
+};
+
 // State of the running thread that a pass must leave as it found it (ERR-4). What an engine does
 // not have keeps its default.
 struct ThreadState {
@@ -300,6 +310,13 @@ concept KnowsNeeded = requires(B& b, typename B::RunningNode& node,
                                const typename B::NodeHandle& handle) {
   { b.needed(node) } -> std::same_as<std::int64_t>;
   { b.needed(handle) } -> std::same_as<std::int64_t>;
+};
+// `parameters` are those of `scenario.reducers[reducer].ranks[rank]`. A reducer may be made again
+// for a rank whose last one was dropped; the ranks of one reducer meet, those of two do not.
+template <typename B>
+concept HasReducers = requires(B& b, ReducerId reducer, std::int32_t rank,
+                               const typename B::List& parameters) {
+  { b.make_reducer(reducer, rank, parameters) } -> std::same_as<std::unique_ptr<RankReducer<B>>>;
 };
 // How many threads the engine keeps for itself.
 template <typename B>

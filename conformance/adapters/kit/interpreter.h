@@ -59,7 +59,11 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
         hooks_(scenario_.hooks.size()),
         open_hooks_(scenario_.hooks.size()),
         announced_(scenario_.announcements.size()),
-        passes_(scenario_.futures.size()) {}
+        passes_(scenario_.futures.size()) {
+    for (const Reducer& reducer : scenario_.reducers) {
+      reducers_.emplace_back(reducer.ranks.size());
+    }
+  }
 
  private:
   using Tensor = typename B::Tensor;
@@ -198,6 +202,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   // Leaves go last: scripts that run meanwhile, when an object is destroyed, may use them, and make
   // values of their own.
   void let_go() {
+    reducers_.clear();
     for (auto& pass : passes_) pass.reset();
     for (auto& announced : announced_) announced.reset();
     for (auto& handles : hooks_) handles.clear();
@@ -576,8 +581,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
 
   void perform(const RedirectStep& step, StepId, Context&, Values&) {
     if constexpr (CanRedirect<B>) {
-      binding_.redirect(node(step.node), at(step.edge),
-                        step.to == no_id ? Tensor() : use(step.to));
+      binding_.redirect(node(step.node), at(step.edge), step.to == no_id ? Tensor() : use(step.to));
     } else {
       throw NotOffered("an edge that is made to lead elsewhere");
     }
@@ -590,6 +594,41 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
       open = std::exchange(open_hooks_[at(step.hook)], nullptr);
     }
     if (open) open->reset();
+  }
+
+  void perform(const ReducerStep& step, StepId, Context&, Values& values) {
+    if constexpr (HasReducers<B>) {
+      auto& place = reducers_[at(step.reducer)][at(step.rank)];
+      const auto made = [&]() -> RankReducer<B>& {
+        const std::string& name = scenario_.reducers[at(step.reducer)].name;
+        if (!place) throw NotOffered("the reducer '" + name + "' of a rank that has none");
+        return *place;
+      };
+      switch (step.what) {
+        case ReducerStep::What::make:
+          place = binding_.make_reducer(
+              step.reducer, step.rank,
+              tensors(scenario_.reducers[at(step.reducer)].ranks[at(step.rank)]));
+          break;
+        case ReducerStep::What::drop:
+          place = nullptr;
+          break;
+        case ReducerStep::What::prepare:
+          made().prepare(tensors(step.outputs));
+          break;
+        case ReducerStep::What::reset:
+          made().reset();
+          break;
+        case ReducerStep::What::ask: {
+          TensorValue answer;
+          for (const double number : made().answer(step.question)) answer.values.push_back(number);
+          answer.shape = {static_cast<std::int64_t>(answer.values.size())};
+          values.emplace_back(std::move(answer));
+        }
+      }
+    } else {
+      throw NotOffered("reducers");
+    }
   }
 
   Tensor seed(const Seed& seed) {
@@ -613,8 +652,8 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   }
 
   void perform(const KeepStep& step, StepId, Context& context, Values&) {
-    const Tensor kept = step.grad_of == no_id ? context.scope.slot(step.slot)
-                                              : binding_.grad_of(use(step.grad_of));
+    const Tensor kept =
+        step.grad_of == no_id ? context.scope.slot(step.slot) : binding_.grad_of(use(step.grad_of));
     values_.set(step.as, binding_.defined(kept) ? through(kept, step.through) : Tensor());
     add_hooks_at_creation(no_id, std::span(&step.as, 1));
   }
@@ -797,7 +836,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   const Scenario& scenario_;
   LifeCounter alive_;     // bodies
   LifeCounter scripted_;  // those of them that a scenario counts as its own
-  LifeCounter running_;  // scripts that run at the moment
+  LifeCounter running_;   // scripts that run at the moment
   B binding_;
   Recorder recorder_;
   MeetingPoints meeting_points_;
@@ -811,6 +850,8 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   std::vector<std::optional<typename B::Settings>*> open_hooks_;  // by HookId, of saved hooks
   std::vector<std::shared_ptr<void>> announced_;
   std::vector<std::shared_ptr<PassEnd<B>>> passes_;  // by FutureId
+  // By ReducerId and rank; each is its rank's alone.
+  std::vector<std::vector<std::unique_ptr<RankReducer<B>>>> reducers_;
 };
 
 }  // namespace gradcts::kit

@@ -1,7 +1,9 @@
 #include "conformance/adapters/reference/reference_binding.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -11,6 +13,8 @@
 #include "conformance/adapters/reference/plain_data.h"
 #include "reference_engine/compiled/compiler.h"
 #include "reference_engine/device/basic_runtime.h"
+#include "reference_engine/distributed/in_process_group.h"
+#include "reference_engine/distributed/reducer.h"
 #include "reference_engine/engine/multi_tensor_hook.h"
 #include "reference_engine/graph/operations.h"
 #include "reference_engine/graph/running_node.h"
@@ -97,6 +101,9 @@ std::vector<ref::Device> refusing_devices(const Scenario& scenario) {
   return devices;
 }
 
+// How long ranks wait for each other, in seconds: longer than a worker may take.
+constexpr double default_limit = 600;
+
 }  // namespace
 
 namespace {
@@ -125,7 +132,8 @@ void Binding::set_compiler(std::shared_ptr<ref::PassCompiler> compiler) {
 }
 
 Binding::Binding(const Scenario& scenario)
-    : strict_validation_(scenario.configuration.strict_validation),
+    : scenario_(scenario),
+      strict_validation_(scenario.configuration.strict_validation),
       nesting_limit_(scenario.configuration.nesting_limit),
       compiler_(compiler_in_use() ? nullptr : compiler_for(scenario)),
       refusing_(refusing_devices(scenario)),
@@ -140,6 +148,12 @@ Binding::Binding(const Scenario& scenario)
   }
   for (const Stream& stream : scenario.streams) {
     streams_.push_back(ref::make_stream(to_engine(stream.device)));
+  }
+  for (const Reducer& reducer : scenario.reducers) {
+    const std::chrono::duration<double> limit(reducer.limit.value_or(default_limit));
+    groups_.push_back(
+        ref::make_in_process_group(static_cast<int>(reducer.ranks.size()),
+                                   std::chrono::duration_cast<std::chrono::milliseconds>(limit)));
   }
 }
 
@@ -463,7 +477,83 @@ ErrorCategory category_of(ref::ErrorCategory category) {
   return ErrorCategory::other;
 }
 
+class EngineReducer final : public kit::RankReducer<Binding> {
+ public:
+  explicit EngineReducer(std::unique_ptr<ref::Reducer> reducer) : reducer_(std::move(reducer)) {}
+
+  void prepare(const Binding::List& outputs) override { reducer_->prepare(outputs); }
+  void reset() override { reducer_->reset(); }
+
+  std::vector<double> answer(ReducerStep::Question question) override {
+    const ref::ReducerStatistics statistics = reducer_->statistics();
+    switch (question) {
+      case ReducerStep::Question::buckets:
+        return buckets();
+      case ReducerStep::Question::launches:
+        return {statistics.launches.begin(), statistics.launches.end()};
+      case ReducerStep::Question::ready:
+        return order_of(statistics);
+      case ReducerStep::Question::collectives:
+        return {static_cast<double>(statistics.collectives)};
+    }
+    return {};
+  }
+
+ private:
+  std::vector<double> buckets() const {
+    std::map<std::size_t, double> of_parameter;
+    for (std::size_t b = 0; b < reducer_->buckets().size(); ++b) {
+      for (const std::size_t index : reducer_->buckets()[b]) {
+        of_parameter[index] = static_cast<double>(b);
+      }
+    }
+    std::vector<double> numbers;
+    for (const auto& [index, bucket] : of_parameter) numbers.push_back(bucket);
+    return numbers;
+  }
+
+  static std::vector<double> order_of(const ref::ReducerStatistics& statistics) {
+    std::map<std::size_t, double> by_place;
+    for (std::size_t i = 0; i < statistics.parameters.size(); ++i) {
+      const auto& place = statistics.parameters[i].place;
+      if (place) by_place[*place] = static_cast<double>(i);
+    }
+    std::vector<double> numbers;
+    for (const auto& [place, index] : by_place) numbers.push_back(index);
+    return numbers;
+  }
+
+  const std::unique_ptr<ref::Reducer> reducer_;
+};
+
 }  // namespace
+
+std::unique_ptr<kit::RankReducer<Binding>> Binding::make_reducer(ReducerId id, std::int32_t rank,
+                                                                 const List& parameters) const {
+  const Reducer& wanted = scenario_.reducers[static_cast<std::size_t>(id)];
+  const auto& names = wanted.ranks[static_cast<std::size_t>(rank)];
+  std::vector<ref::Parameter> named;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    named.push_back({parameters[i], scenario_.values[static_cast<std::size_t>(names[i])].name});
+  }
+  ref::ReducerOptions options;
+  options.find_unused = wanted.find_unused;
+  options.static_graph = wanted.static_graph;
+  options.gradients_as_views = wanted.views;
+  options.rebuild_buckets = wanted.rebuild;
+  if (!wanted.bucket_bytes.empty()) {
+    options.bucket_bytes.assign(wanted.bucket_bytes.begin(), wanted.bucket_bytes.end());
+  }
+  if (!wanted.buckets.empty()) {
+    options.buckets.emplace();
+    for (const auto& bucket : wanted.buckets) {
+      options.buckets->emplace_back(bucket.begin(), bucket.end());
+    }
+  }
+  return std::make_unique<EngineReducer>(std::make_unique<ref::Reducer>(
+      std::move(named), groups_[static_cast<std::size_t>(id)][static_cast<std::size_t>(rank)],
+      std::move(options)));
+}
 
 ErrorReport Binding::classify(const std::exception_ptr& error) const {
   try {
@@ -606,6 +696,8 @@ Description description() {
            "observe.stream_waits",
            "compiled",
            "destructor.*",
+           "reducer",
+           "reducer.*",
            "graph.redirect",
            "hook.saved.close",
            "device.refusal",

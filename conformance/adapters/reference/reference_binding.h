@@ -7,6 +7,7 @@
 
 #include "conformance/adapters/kit/binding.h"
 #include "conformance/adapters/reference/scripted_node.h"
+#include "reference_engine/distributed/process_group.h"
 #include "reference_engine/engine/engine.h"
 #include "reference_engine/graph/anomaly.h"
 #include "reference_engine/graph/recording.h"
@@ -102,6 +103,9 @@ class Binding {
   std::shared_ptr<kit::PassEnd<Binding>> start_pass(kit::PassRequest<Binding> request) const;
   void redirect(const NodeHandle& node, std::size_t edge, const Tensor& to) const;
 
+  std::unique_ptr<kit::RankReducer<Binding>> make_reducer(ReducerId reducer, std::int32_t rank,
+                                                          const List& parameters) const;
+
   void control_engine(const EngineStep& step);
   void control_stream(const StreamStep& step) const;
   std::int32_t engine_threads() const;
@@ -113,11 +117,13 @@ class Binding {
   StreamId current_stream() const;
   void start_engine();
 
+  const Scenario& scenario_;
   const bool strict_validation_;
   const std::optional<int> nesting_limit_;
   std::optional<int> previous_nesting_limit_;
   std::vector<reference::Stream> streams_;
-  std::unique_ptr<reference::Engine> own_engine_;  // after a stop of the engine
+  std::vector<std::vector<reference::ProcessGroupPointer>> groups_;  // by ReducerId and rank
+  std::unique_ptr<reference::Engine> own_engine_;                    // after a stop of the engine
   const std::shared_ptr<reference::PassCompiler>
       compiler_;  // of this scenario; null: in use already
   const std::vector<reference::Device> refusing_;
