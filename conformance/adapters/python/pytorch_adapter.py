@@ -6,9 +6,11 @@ is not claimed, and built-in nodes are not seen: their pre-hooks are needed for 
 """
 
 import contextlib
+import datetime
 
 import torch
-from gradcts_kit import Binding, CustomNode, Pass, PlainTensor, serve
+import torch.distributed
+from gradcts_kit import Binding, CustomNode, Pass, PlainTensor, RankReducer, serve
 from gradcts_kit.operations import part_of
 
 TYPES = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32,
@@ -27,6 +29,9 @@ CATEGORIES = {  # what the words of an error mean
     "outside_pass": ("only be installed during backward",), "nan_gradient": ("returned nan values",),
     "incomplete": ("could not compute gradients",), "forked": ("fork-based multiprocessing",),
     "in_place": ("used in an in-place operation", "modified inplace", "modifying its input in place"),
+    "reducer": ("mark a variable ready only once", "finished reduction in the prior iteration",
+                "Empty bucket specified", "Out of range variable index", "in a bucket must", "timeout", "Timed out",
+                "Parameter indices", "gloo"),
     "invalid_argument": ("not require grad", "doesn't require grad", "can't retain_grad", "cannot be empty",
                          "be implicitly created", "change requires_grad flags", "can require gradients")}
 
@@ -84,6 +89,35 @@ class ScriptedOnce(Scripted):
     backward = staticmethod(torch.autograd.function.once_differentiable(Scripted.backward))
 
 
+class DistributedReducer(RankReducer):
+    """What DistributedDataParallel is made of, used as its forward uses it."""
+
+    def __init__(self, reducer: dict, group, parameters: list):
+        limits = reducer.get("bucket_bytes", [1 << 40])
+        dense = [False] * len(parameters)
+        buckets, sizes = torch.distributed._compute_bucket_assignment_by_size(parameters, limits, dense)
+        names = dict(enumerate(reducer["ranks"][group.rank()]))
+        self.reducer = torch.distributed.Reducer(
+            parameters, buckets, sizes, group, dense, limits[-1], reducer.get("find_unused", False),
+            reducer.get("views", False), names, limits[0])
+        self.waits_for_first_pass = reducer.get("static_graph", False)
+        if self.waits_for_first_pass:
+            self.reducer._set_static_graph()
+
+    def prepare(self, outputs):
+        self.reducer.prepare_for_forward()
+        self.reducer._rebuild_buckets()  # also says what the last pass left
+        if self.waits_for_first_pass:
+            for output in outputs:
+                output.register_hook(self.begin_first_pass)
+        self.reducer.prepare_for_backward(outputs)
+
+    def begin_first_pass(self, gradient):
+        if self.waits_for_first_pass:
+            self.waits_for_first_pass = False
+            torch.autograd.Variable._execution_engine.queue_callback(self.reducer._delay_all_reduce)
+
+
 class PyTorch(Binding):
     NAME = "pytorch"
     DIALECT = "pytorch-1.13"
@@ -95,6 +129,13 @@ class PyTorch(Binding):
         "observe.checkpoint_valid", "threads", "layout.*", "grad.*", "change.*", "keep.*", "drop",
         "requires_grad", "recording_mode", "anomaly", "anomaly.unchecked", "fork", "error.foreign",
         "operation.*", "type.*"]
+    if torch.distributed.is_available() and torch.distributed.is_gloo_available():
+        torch.distributed.set_debug_level(torch.distributed.DebugLevel.INFO)  # its errors then name parameters
+        FEATURES += ["reducer", "reducer.find_unused", "reducer.static_graph", "reducer.views"]
+
+    def __init__(self, scenario):
+        self.groups = {}  # by name of the reducer and rank
+        self.stores = {entry["name"]: torch.distributed.HashStore() for entry in scenario.json.get("reducers", [])}
 
     @classmethod
     def version(cls):
@@ -102,6 +143,7 @@ class PyTorch(Binding):
 
     def finish(self):
         """What a failed pass left in this thread's queue goes with the next pass (ERR-3)."""
+        self.groups.clear()
         leaf = torch.zeros((), requires_grad=True)
         torch.autograd.grad(leaf * 1, leaf)
 
@@ -194,6 +236,14 @@ class PyTorch(Binding):
             return torch.autograd.backward(request.roots, request.seeds, inputs=request.inputs, **flags)
         flags["allow_unused"] = request.flag("allow_unused")
         return torch.autograd.grad(request.roots, request.inputs, request.seeds, **flags)
+
+    def make_reducer(self, reducer, rank, parameters):
+        """Ranks are threads, each with its own end of a Gloo group over TCP on the loopback interface."""
+        key = reducer["name"], rank
+        if key not in self.groups:
+            self.groups[key] = torch.distributed.ProcessGroupGloo(
+                self.stores[reducer["name"]], rank, len(reducer["ranks"]), datetime.timedelta(seconds=5))
+        return DistributedReducer(reducer, self.groups[key], parameters)
 
     def classify(self, error):
         return next((category for category, phrases in CATEGORIES.items()

@@ -4,9 +4,9 @@ Only the standard library is needed. docs/adapters.md shows the way from nothing
 docs/protocol.md what goes over the pipe.
 """
 
-from gradcts_kit.binding import Binding, CustomNode, NotOffered, Pass
+from gradcts_kit.binding import Binding, CustomNode, NotOffered, Pass, RankReducer
 from gradcts_kit.interpreter import run
 from gradcts_kit.pipe import serve
 from gradcts_kit.plain import PlainTensor
 
-__all__ = ["Binding", "CustomNode", "NotOffered", "Pass", "PlainTensor", "run", "serve"]
+__all__ = ["Binding", "CustomNode", "NotOffered", "Pass", "PlainTensor", "RankReducer", "run", "serve"]

@@ -67,6 +67,20 @@ class Pass:
         return self.step["do"] == "grad"
 
 
+class RankReducer(ABC):
+    """One rank's part of a reducer, used by one thread at a time. Dropping it is taking it apart."""
+
+    @abstractmethod
+    def prepare(self, outputs: list):
+        """The rank's next backward pass is synchronised."""
+
+    def reset(self):
+        raise NotOffered("a reducer that forgets an unfinished pass")
+
+    def answer(self, what: str) -> list[float]:
+        raise NotOffered(f"asking a reducer for {what}")
+
+
 class Binding(ABC):
     NAME: str
     DIALECT: str  # `gradcts list --dialects`
@@ -211,6 +225,10 @@ class Binding(ABC):
 
     def queue_callback(self, body):
         raise NotOffered("callbacks")
+
+    def make_reducer(self, reducer: dict, rank: int, parameters: list) -> RankReducer:
+        """`reducer` is the entry of the scenario. It may be made again for a rank that dropped its last one."""
+        raise NotOffered("reducers")
 
     def control_engine(self, what: str):
         raise NotOffered("start and stop")

@@ -63,6 +63,7 @@ class Interpreter:
         self.binding = binding(scenario)
         self.recorder = Recorder()
         self.values, self.nodes, self.handles = {}, {}, {}
+        self.reducers = {}  # by name and rank
         self.makings = dict.fromkeys(scenario.nodes, 0)
         self.throws = collections.Counter()  # by step: how often it ran
         self.bodies = weakref.WeakSet()
@@ -79,6 +80,7 @@ class Interpreter:
         leaf_grads = {leaf["name"]: self.take_grad(leaf["name"]) for leaf in self.scenario.leaves}
         for name in self.scenario.values_with_grad():
             self.take_grad(name)
+        self.reducers.clear()
         self.values, self.nodes, self.handles = {}, {}, {}
         self.binding.finish()
         if len(self.bodies) > 0:
@@ -285,8 +287,8 @@ class Interpreter:
             return {"category": "invalid_argument", "text": str(error)}
         if isinstance(error, NotOffered):
             return {"category": "other", "text": f"the adapter claims what it does not offer: {error}"}
-        first_line = str(error).partition("\n")[0]
-        return {"category": self.binding.classify(error), "text": f"{type(error).__name__}: {first_line}"}
+        words = " ".join(str(error).split())
+        return {"category": self.binding.classify(error), "text": f"{type(error).__name__}: {words}"}
 
     def do_forward(self, step, context, values):
         for name in step["nodes"]:
@@ -430,6 +432,32 @@ class Interpreter:
             node = self.node(step["node"]) if "node" in step else None
             number = self.binding.observe(step["what"], node)
         self.recorder.event("observe", step["id"], number=int(number))
+
+    def do_make_reducer(self, step, context, values):
+        reducer = next(entry for entry in self.scenario.json["reducers"] if entry["name"] == step["reducer"])
+        parameters = [self.use(name) for name in reducer["ranks"][step["rank"]]]
+        made = self.binding.make_reducer(reducer, step["rank"], parameters)
+        self.reducers[step["reducer"], step["rank"]] = made
+
+    def reducer(self, step):
+        made = self.reducers.get((step["reducer"], step["rank"]))
+        if made is None:
+            raise NotOffered(f"the reducer '{step['reducer']}' of a rank that has none")
+        return made
+
+    def do_drop_reducer(self, step, context, values):
+        self.reducer(step)
+        del self.reducers[step["reducer"], step["rank"]]
+
+    def do_prepare(self, step, context, values):
+        self.reducer(step).prepare([self.use(name) for name in step.get("outputs", [])])
+
+    def do_reset_reducer(self, step, context, values):
+        self.reducer(step).reset()
+
+    def do_ask_reducer(self, step, context, values):
+        numbers = [float(number) for number in self.reducer(step).answer(step["what"])]
+        values.append(PlainTensor(numbers, (len(numbers),), "float64").to_json())
 
     def do_start(self, step, context, values):
         self.binding.control_engine("start")
