@@ -68,7 +68,7 @@ class Worker {
  private:
   void run_case(std::uint64_t number, ChunkResult& result) {
     beacon_.running = number + 1;
-    const Scenario scenario = random_scenario(options_.seed, number);
+    const Scenario scenario = random_scenario(options_.seed, number, options_.claims);
     Finding finding = engine_->run(scenario);
     if (against_) finding = compare(finding, against_->run(scenario));
     switch (finding.kind) {
@@ -278,7 +278,8 @@ class Process {
                                : WIFSIGNALED(status) ? strsignal(WTERMSIG(status))
                                                      : fmt::format("exit {}", WEXITSTATUS(status));
     const std::uint64_t number = running - 1;
-    lost_.push_back({number, how, detail, size_of(random_scenario(options_.seed, number))});
+    lost_.push_back(
+        {number, how, detail, size_of(random_scenario(options_.seed, number, options_.claims))});
     send();
     return std::nullopt;
   }

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "fuzz/claims.h"
 #include "fuzz/store.h"
 
 namespace gradcts::fuzz {
@@ -23,6 +24,7 @@ inline constexpr std::uint64_t chunk_size = 64;
 struct CampaignOptions {
   std::string engine = "reference";
   std::string against;  // another engine: only what the two are judged differently for is a failure
+  Claims claims;        // what cases may ask for
   std::uint64_t seed = 1;
   std::optional<std::uint64_t> cases;        // ends after these, of all shards together
   std::optional<std::chrono::seconds> time;  // or after this time

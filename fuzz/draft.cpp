@@ -26,7 +26,7 @@ Shape shape_of(std::uint32_t choice) {
 
 }  // namespace
 
-Plan::Plan(Choices& header) {
+Plan::Plan(Choices& header, const Claims& claims) {
   shape = shape_of(header.below(5));
   const std::uint32_t numbers = header.below(16);
   if (numbers >= 13) type = ScalarType::float32;
@@ -56,6 +56,7 @@ Plan::Plan(Choices& header) {
   checkpoints = header.one_in(4);
   stop = header.one_in(48);
   nan = header.one_in(6);
+  keep_to(claims);
   if (threads > 0) {
     // Two threads must not race for what is no engine's affair: names, hooks, elements.
     keeps = hook_steps = changes = set_grad = requires_grad = checkpoints = false;
@@ -67,6 +68,57 @@ Plan::Plan(Choices& header) {
   // What several queues do at a time has no order: see docs/fuzz.md.
   if (sim) hook_steps = multi_hooks = false;
   if (requires_grad) checkpoints = false;
+}
+
+// Takes out what the engine lacks. What is chosen for the rest stays the same.
+void Plan::keep_to(const Claims& claims) {
+  const auto needs = [&](const char* feature, auto&... flags) {
+    if (!claims.has(feature)) ((flags = false), ...);
+  };
+  needs("device.sim", sim, second_sim, other, streams);
+  needs("device.other", other);
+  needs("streams", streams);
+  if (!claims.has("threads")) threads = 0;
+  needs("pass.nested", nested);
+  needs("callbacks", callbacks);
+  needs("custom.undefined", undefined);
+  needs("hook.tensor", tensor_hooks);
+  needs("hook.retain_grad", retain_grad);
+  needs("hook.node_pre", pre_hooks);
+  needs("hook.node_post", post_hooks);
+  needs("hook.post_accumulate", post_accumulate);
+  needs("hook.capture", capture_hooks);
+  needs("hook.multi", multi_hooks);
+  needs("hook.saved", saved_hooks);
+  needs("hook.add", hook_steps);
+  needs("hook.remove", hook_steps);
+  needs("pass.create_graph", create);
+  for (const char* change : {"change.handle", "change.view", "change.detached"}) {
+    needs(change, changes);
+  }
+  needs("drop", drops);
+  needs("grad.set", set_grad);
+  needs("grad.preset", set_grad);
+  needs("recording_mode", modes);
+  needs("user_state", modes);
+  needs("keep.handle", keeps);
+  needs("layout.sparse", sparse);
+  needs("layout.strides", strides);
+  needs("custom.materialise", materialise);
+  needs("custom.pool", pools);
+  needs("custom.conversion", conversions);
+  needs("pass.undefined_seed", undefined_seeds);
+  needs("pass.grad", grads);
+  needs("pass.inputs", inputs);
+  needs("pass.inputs.non_leaf", inputs);
+  needs("requires_grad", requires_grad);
+  needs("anomaly", anomaly);
+  needs("observe.checkpoint_valid", checkpoints);
+  needs("engine.stop", stop);
+  needs("nesting_limit", nesting_limit);
+  needs("device.set", device_set);
+  needs("strict_validation", strict);
+  needs("pass.materialise", zeros_for_unused);
 }
 
 ValueId Draft::add_value(std::string name, Value::Origin origin, std::int32_t producer,

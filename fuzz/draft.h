@@ -26,6 +26,7 @@
 
 #include "conformance/scenario/scenario.h"
 #include "fuzz/choices.h"
+#include "fuzz/claims.h"
 #include "fuzz/index.h"
 
 namespace gradcts::fuzz {
@@ -36,7 +37,7 @@ inline constexpr double most_cost = 300;
 
 // What the header lets into a case.
 struct Plan {
-  explicit Plan(Choices& header);
+  Plan(Choices& header, const Claims& claims);
 
   Shape shape;
   ScalarType type = ScalarType::float64;
@@ -51,6 +52,10 @@ struct Plan {
   bool conversions = false, pools = false, sparse = false, strides = false, materialise = false;
   bool undefined_seeds = false, stop = false, checkpoints = false, grads = false, inputs = false;
   bool nan = false;
+  bool nesting_limit = true, device_set = true, strict = true, zeros_for_unused = true;
+
+ private:
+  void keep_to(const Claims& claims);
 };
 
 // What is known of a value.
@@ -72,8 +77,9 @@ struct Known {
 };
 
 struct Draft {
-  explicit Draft(Choices& header) : plan(header) {}
+  Draft(Choices& header, const Claims& what) : claims(what), plan(header, what) {}
 
+  const Claims& claims;
   Plan plan;
   Scenario scenario;
   std::vector<Known> known;                // by ValueId

@@ -28,8 +28,10 @@ void resolve_stand_ins(Scenario& scenario) {
 
 void add_header(Draft& draft, Choices& header) {
   const std::uint32_t limit = header.below(8);
-  if (limit >= 5) draft.scenario.configuration.nesting_limit = static_cast<std::int32_t>(limit - 4);
-  draft.scenario.configuration.strict_validation = draft.plan.errors && header.one_in(4);
+  if (limit >= 5 && draft.plan.nesting_limit)
+    draft.scenario.configuration.nesting_limit = static_cast<std::int32_t>(limit - 4);
+  draft.scenario.configuration.strict_validation =
+      draft.plan.errors && header.one_in(4) && draft.plan.strict;
   if (header.one_in(4)) draft.scenario.trace = Trace::scripted;
   if (draft.plan.streams) {
     draft.scenario.streams = {{"s0", {DeviceType::sim, 0}}, {"s1", {DeviceType::sim, 0}}};
@@ -47,9 +49,9 @@ RecordKind kind_of(Bytes record) {
 
 }  // namespace
 
-Scenario decode(Bytes bytes) {
+Scenario decode(Bytes bytes, const Claims& claims) {
   Choices header(bytes.subspan(0, std::min(bytes.size(), header_size)));
-  Draft draft(header);
+  Draft draft(header, claims);
   add_header(draft, header);
   std::vector<Bytes> program;
   Choices simplest{Bytes()};
@@ -86,8 +88,8 @@ std::vector<std::uint8_t> case_bytes(std::uint64_t seed, std::uint64_t number) {
   return bytes;
 }
 
-Scenario random_scenario(std::uint64_t seed, std::uint64_t number) {
-  Scenario scenario = decode(case_bytes(seed, number));
+Scenario random_scenario(std::uint64_t seed, std::uint64_t number, const Claims& claims) {
+  Scenario scenario = decode(case_bytes(seed, number), claims);
   scenario.id = fmt::format("fuzz/{}/{}", seed, number);
   return scenario;
 }

@@ -12,6 +12,7 @@
 
 #include "conformance/scenario/scenario.h"
 #include "fuzz/choices.h"
+#include "fuzz/claims.h"
 
 namespace gradcts::fuzz {
 
@@ -28,14 +29,15 @@ inline constexpr std::size_t most_records = 64;
 
 // The stored corpus and the seeds of campaigns mean something else when the decoder changes: count
 // up.
-inline constexpr int decoder_version = 3;
+inline constexpr int decoder_version = 4;
 
-Scenario decode(Bytes bytes);
+// Asks for nothing that is not claimed, as far as the plan of a case can tell.
+Scenario decode(Bytes bytes, const Claims& claims = {});
 
 // The bytes of case `number` of the campaign with this seed: 10 to 30 nodes in most.
 std::vector<std::uint8_t> case_bytes(std::uint64_t seed, std::uint64_t number);
 
 // `decode` of these, with the id "fuzz/SEED/NUMBER".
-Scenario random_scenario(std::uint64_t seed, std::uint64_t number);
+Scenario random_scenario(std::uint64_t seed, std::uint64_t number, const Claims& claims = {});
 
 }  // namespace gradcts::fuzz

@@ -1,9 +1,11 @@
 #include "fuzz/generate.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "conformance/oracle/oracle.h"
 #include "conformance/scenario/json.h"
@@ -47,10 +49,32 @@ TEST(Decoder, SurvivesJson) {
   }
 }
 
+TEST(Decoder, KeepsToWhatIsClaimed) {
+  constexpr std::array lacks{"device.*",          "streams",          "hook.multi",
+                             "hook.capture",      "hook.add",         "observe.depth",
+                             "nesting_limit",     "threads",          "pass.materialise",
+                             "strict_validation", "observe.will_run", "pass.undefined_seed",
+                             "engine.stop"};
+  std::vector<std::string> claimed{"operation.*", "type.*"};
+  for (const FeatureSpec& feature : all_features()) {
+    const bool lacked = std::any_of(lacks.begin(), lacks.end(), [&](std::string_view lack) {
+      return missing_features({std::string(feature.name)}, {std::string(lack)}).empty();
+    });
+    if (!lacked) claimed.emplace_back(feature.name);
+  }
+  const Claims claims(claimed);
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    const Scenario scenario = random_scenario(7, i, claims);
+    validate(scenario);
+    EXPECT_THAT(missing_features(required_features(scenario), claimed), testing::IsEmpty())
+        << scenario.id;
+  }
+}
+
 TEST(Decoder, IsFixed) {
   // Findings are stored as seed and number: a change of the decoder must change its version, and
   // this.
-  EXPECT_EQ(decoder_version, 3);
+  EXPECT_EQ(decoder_version, 4);
   EXPECT_EQ(content_hash(random_scenario(1, 0)), "81874a4c85c4ea1f");
 }
 

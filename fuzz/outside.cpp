@@ -1,5 +1,8 @@
 #include "fuzz/outside.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "conformance/runner/engine_locator.h"
 
 namespace gradcts::fuzz {
@@ -14,6 +17,24 @@ ScenarioResult OutsideEngine::run(const Scenario& scenario) {
   PlannedScenario planned;
   planned.scenario = &scenario;
   return run_scenario(planned, worker_, options_);
+}
+
+Claims claims_of(const std::vector<std::string>& engines) {
+  std::optional<std::vector<std::string>> common;
+  for (const std::string& engine : engines) {
+    if (engine.empty() || engine == "reference") continue;
+    WorkerOptions options;
+    options.engine_path = find_engine(engine).path;
+    std::vector<std::string> claimed = WorkerProcess(options).description().features;
+    if (common) {
+      std::erase_if(*common, [&](const std::string& feature) {
+        return !missing_features({feature}, claimed).empty();
+      });
+    } else {
+      common = std::move(claimed);
+    }
+  }
+  return common ? Claims(std::move(*common)) : Claims();
 }
 
 std::string OutsideEngine::failure_of(const Scenario& scenario) {

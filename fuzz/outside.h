@@ -4,8 +4,11 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "conformance/runner/run.h"
+#include "fuzz/claims.h"
 #include "fuzz/shrink.h"
 
 namespace gradcts::fuzz {
@@ -22,5 +25,9 @@ class OutsideEngine {
   RunOptions options_;
   std::unique_ptr<WorkerProcess> worker_;
 };
+
+// What the engines of these names claim together; empty names are left out. Everything for the
+// reference engine, which is linked in.
+Claims claims_of(const std::vector<std::string>& engines);
 
 }  // namespace gradcts::fuzz

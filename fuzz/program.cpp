@@ -255,7 +255,8 @@ void ProgramMaker::add_with(Choices& choices, Steps& steps) {
     with.anomaly = true;
     with.check_nan = false;
   }
-  if (kind == 4 && plan_.sim && !plan_.streams) with.device = Device{DeviceType::sim, 0};
+  if (kind == 4 && plan_.sim && !plan_.streams && plan_.device_set)
+    with.device = Device{DeviceType::sim, 0};
   if (!with.recording && !with.anomaly && !with.device) with.user_state = 1 + choices.below(20);
   if (choices.one_in(3)) with.steps.push_back(observe_step(draft_, choices, here(-1)));
   add_pass(choices, with.steps);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "conformance/scenario/words.h"
 #include "fuzz/draft.h"
 
 namespace gradcts::fuzz {
@@ -118,7 +119,7 @@ void PassMaker::choose_flags(PassStep& pass) {
   pass.create_graph = plan_.create && choices_.one_in(3);
   if (pass.kind != PassStep::Kind::grad) return;
   pass.allow_unused = choices_.one_in(3);
-  pass.materialise = choices_.one_in(4);
+  pass.materialise = choices_.one_in(4) && plan_.zeros_for_unused;
   // Whether an input that nothing is asked for is an error, ROOT-5 and PRUNE-4 see differently.
   if (pass.roots.empty()) {
     pass.allow_unused = true;
@@ -199,6 +200,10 @@ void ScriptMaker::nest(Steps& steps) {
   if (!pass || own + cost > most_cost / 4) return;
   own += cost;
   steps.push_back(step_of(std::move(*pass)));
+  // The pass hands over to the stream that is current here; the program reads on s0.
+  for (std::size_t i = 1; i < draft_.scenario.streams.size(); ++i) {
+    steps.push_back(step_of(StreamStep{StreamStep::What::wait, 0, static_cast<StreamId>(i)}));
+  }
 }
 
 void ScriptMaker::call_back(Steps& steps) {
@@ -475,6 +480,10 @@ Step observe_step(Draft& draft, Choices& choices, const Place& place) {
   if (!draft.plan.sim && step.what == What::device) step.what = What::recording;
   // On which stream a leaf's accumulator was made, an engine decides by itself.
   if (step.what == What::stream && !place.in_node) step.what = What::recording;
+  const auto is_claimed = [&] {
+    return draft.claims.has(fmt::format("observe.{}", word_of(observe_words, step.what)));
+  };
+  if (!is_claimed()) step.what = What::recording;
   if (step.what == What::will_run) {
     const ValueId value = pick(draft, choices, [&](ValueId v) {
       return is_visible(draft.of(v), place) && draft.of(v).tracked && draft.of(v).item >= 0;

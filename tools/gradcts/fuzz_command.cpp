@@ -4,7 +4,6 @@
 #include <csignal>
 #include <filesystem>
 
-#include "conformance/runner/engine_locator.h"
 #include "conformance/runner/file_text.h"
 #include "conformance/scenario/json.h"
 #include "fuzz/campaign.h"
@@ -53,7 +52,8 @@ void shrink_groups(const FuzzFlags& options, fuzz::Store& store) {
   for (const fuzz::Group& group : store.groups()) {
     if (campaign_stop_asked || !group.shrunk.empty()) continue;
     fuzz::OutsideEngine engine(options.campaign.engine, options.campaign.timeout);
-    const Scenario original = fuzz::random_scenario(options.campaign.seed, group.smallest.number);
+    const Scenario original = fuzz::random_scenario(options.campaign.seed, group.smallest.number,
+                                                    options.campaign.claims);
     const fuzz::Shrunk shrunk = fuzz::shrink(
         original, [&](const Scenario& scenario) { return engine.failure_of(scenario); }, 1500);
     const bool flaky = shrunk.flaky || shrunk.failure != group.clause;
@@ -112,7 +112,8 @@ int run(const FuzzFlags& given) {
   }
   if (!options.show.empty()) {
     const std::uint64_t number = or_wrong_use([&] { return std::stoull(options.show); });
-    print(write_scenario(fuzz::random_scenario(campaign.seed, number)).dump(2) + "\n");
+    const fuzz::Claims claims = fuzz::claims_of({campaign.engine, campaign.against});
+    print(write_scenario(fuzz::random_scenario(campaign.seed, number, claims)).dump(2) + "\n");
     return as_expected;
   }
   check_folder(options);
@@ -127,7 +128,7 @@ int run(const FuzzFlags& given) {
   }
   if (options.cases == 0 && options.seconds == 0) throw WrongUse("expected --time or --cases");
   read_campaign_shard(options.shard, campaign);
-  if (campaign.engine != "reference") find_engine(campaign.engine);
+  campaign.claims = fuzz::claims_of({campaign.engine, campaign.against});
   if (options.cases > 0) campaign.cases = options.cases;
   if (options.seconds > 0) campaign.time = std::chrono::seconds(options.seconds);
   campaign.timeout = std::chrono::milliseconds(static_cast<int>(options.timeout * 1000));
@@ -193,7 +194,8 @@ void add_fuzz_command(CLI::App& program, int& status) {
       .add_option("--describe", options->describe,
                   "Print the distribution over N cases, and run nothing")
       ->type_name("N");
-  command.add_option("--show", options->show, "Print case N as JSON, and run nothing")
+  command
+      .add_option("--show", options->show, "Print case N for the engine as JSON, and run nothing")
       ->type_name("N");
   command.footer("Example:\n  gradcts fuzz --engine reference --time 60 -j 2 --out found");
   command.callback([options, &status] { status = run(*options); });
