@@ -192,6 +192,8 @@ class Trial:
         rebuilt = folder / "rebuilt"  # by the folder's name the command knows such an engine
         rebuilt.mkdir()
         library = self.rebuilt().make(result.mutant, rebuilt)
+        if not result.killed:
+            result.cases, result.seconds = 0, 0  # of schedules alone
         for clause in result.unproven():
             for scenario in self.suites.testing(clause)[:EXPLORED]:
                 taken, seconds, how = self.suites.explore(scenario, library)
