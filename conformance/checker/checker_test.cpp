@@ -276,6 +276,26 @@ TEST_F(Checker, WhatAnErrorLeavesOpenIsNotJudged) {
   EXPECT_EQ(found([&] { remove(EventKind::node_enter, 3); }), "ERR-2 | node sum | 1 run | 0 runs");
 }
 
+// Of two nodes that fail on two queues either may be first, and each error has its own type.
+TEST_F(Checker, EachOfTwoUnorderedErrorsKeepsItsType) {
+  use("'leaves': [{'name': 'x', 'value': 1}, {'name': 'w', 'value': {'device': 'sim:0', 'shape': "
+      "[], 'values': [1]}}],"
+      "'nodes': [{'name': 'here', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': [{'do': "
+      "'throw', 'token': 'plain'}]}},"
+      "          {'name': 'there', 'op': 'custom', 'inputs': ['w'], 'backward': {'steps': [{'do': "
+      "'throw', 'token': 'strange', 'foreign': true}]}},"
+      "          {'name': 'near', 'op': 'to_device', 'inputs': ['there'], 'device': 'cpu'},"
+      "          {'name': 'sum', 'op': 'add', 'inputs': ['here', 'near']}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'sum', 'seed': 1}]}]",
+      "'ERR-1'");
+  ErrorReport& error = *step("backward").error;
+  for (const auto& [token, foreign] : {std::pair("plain", false), std::pair("strange", true)}) {
+    error.token = token;
+    error.foreign = foreign;
+    EXPECT_EQ(first_line(), "pass") << token;
+  }
+}
+
 TEST_F(Checker, WithABoundOnlyTheStatedValuesAreJudgedAndWithinIt) {
   use("'leaves': [{'name': 'x', 'value': 1}],"
       "'nodes': [{'name': 'y', 'op': 'exp', 'inputs': ['x']}],"

@@ -89,7 +89,8 @@ std::string describe_expected(const ExpectedStep& expected) {
 bool same_error(const ExpectedStep& expected, const ErrorReport& actual) {
   if (!allowed(expected, actual.category)) return false;
   if (actual.category != ErrorCategory::user) return true;
-  return allowed(expected, actual.token) && expected.result.error->foreign == actual.foreign;
+  if (actual.token != expected.result.error->token) return allowed(expected, actual.token);
+  return expected.result.error->foreign == actual.foreign;
 }
 
 }  // namespace
