@@ -16,12 +16,12 @@ std::vector<Tensor> tensors_of(std::initializer_list<std::int64_t> sizes) {
 
 TEST(Buckets, RED_1_are_filled_in_order_and_the_first_limits_come_first) {
   const auto tensors = tensors_of({1, 1, 1, 1, 1, 1});
-  EXPECT_THAT(assign_buckets(tensors, {{4, 8}}),
+  EXPECT_THAT(assign_buckets(tensors, std::vector<std::size_t>{4, 8}),
               ElementsAre(ElementsAre(0), ElementsAre(1, 2), ElementsAre(3, 4), ElementsAre(5)));
 }
 
 TEST(Buckets, RED_1_a_bucket_is_full_at_its_limit_and_not_only_beyond) {
-  EXPECT_THAT(assign_buckets(tensors_of({1, 2, 1}), {{12}}),
+  EXPECT_THAT(assign_buckets(tensors_of({1, 2, 1}), std::vector<std::size_t>{12}),
               ElementsAre(ElementsAre(0, 1), ElementsAre(2)));
 }
 
@@ -31,14 +31,14 @@ TEST(Buckets, RED_1_types_and_devices_have_buckets_and_limits_of_their_own) {
   tensors.push_back(zeros({1}, ScalarType::float64));
   tensors.push_back(zeros({1}, ScalarType::float32));
   tensors.push_back(zeros({1}, ScalarType::float32, {DeviceType::sim, 0}));
-  EXPECT_THAT(assign_buckets(tensors, {{4, 100}}),
+  EXPECT_THAT(assign_buckets(tensors, std::vector<std::size_t>{4, 100}),
               ElementsAre(ElementsAre(0), ElementsAre(1, 2, 5), ElementsAre(3), ElementsAre(4),
                           ElementsAre(6)));
 }
 
 TEST(Buckets, RED_1_another_order_is_gone_by) {
   const std::vector<std::size_t> order = {2, 0, 1};
-  EXPECT_THAT(assign_buckets(tensors_of({1, 1, 1}), {{8}}, order),
+  EXPECT_THAT(assign_buckets(tensors_of({1, 1, 1}), std::vector<std::size_t>{8}, order),
               ElementsAre(ElementsAre(2, 0), ElementsAre(1)));
 }
 
