@@ -174,7 +174,7 @@ bool is_left_alone(const std::string& feature) {
       "pass.asynchronous",
       "pass.no_roots",
   };
-  return alone.count(feature) > 0;
+  return feature.starts_with("reducer") || alone.count(feature) > 0;
 }
 
 }  // namespace
