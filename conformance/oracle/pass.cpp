@@ -1007,7 +1007,9 @@ void Pass::make_uncertain(Entry& entry) {
 
 // Everything that the pass did so far, its callbacks too.
 void Pass::make_all_uncertain() {
-  for (Entry& entry : entries_) make_uncertain(entry);
+  for (const Entry& entry : entries_) {
+    entry.node->release_unknown |= entry.visited && !step_.keep_graph;
+  }
   for (std::int32_t i = first_event_; i < trace_.event_count(); ++i) {
     trace_.event(i).required = false;
   }

@@ -22,6 +22,12 @@ std::chrono::nanoseconds processor_time(pid_t process) {
 
 }  // namespace
 
+int left_ms(std::chrono::steady_clock::time_point deadline) {
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1 << 30));
+}
+
 void Patience::start(pid_t process, std::chrono::milliseconds limit) {
   process_ = process;
   limit_ = limit;
@@ -32,8 +38,7 @@ void Patience::start(pid_t process, std::chrono::milliseconds limit) {
 
 int Patience::left_ms() {
   if (Clock::now() >= deadline_ && gets_on()) deadline_ += limit_;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
-  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1 << 30));
+  return gradcts::left_ms(deadline_);
 }
 
 bool Patience::gets_on() {

@@ -15,6 +15,9 @@
 
 namespace gradcts {
 
+// Milliseconds, rounded up, until then; 0 when it is past.
+int left_ms(std::chrono::steady_clock::time_point deadline);
+
 class Patience {
  public:
   // From now on; `process` lives, and was not waited for.

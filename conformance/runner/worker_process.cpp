@@ -98,12 +98,6 @@ void keep_end(std::string& text, std::size_t limit) {
   if (text.size() > limit) text.erase(0, text.size() - limit);
 }
 
-int left_ms(std::chrono::steady_clock::time_point deadline) {
-  const auto left =
-      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-  return left.count() <= 0 ? 0 : static_cast<int>(std::min<std::int64_t>(left.count(), 1 << 30));
-}
-
 // What the system knows of the threads of a process that does not answer: names and states.
 std::string threads_of(pid_t process) {
   std::string text;
