@@ -175,7 +175,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     if constexpr (CountsThreads<B>) threads = binding_.engine_threads();
     let_go();
     binding_.finish();
-    const std::int64_t live = alive_.wait_for_none(std::chrono::seconds(1));
+    const std::int64_t live = alive_.wait_for_none(std::chrono::seconds(5));
     Outcome outcome = recorder_.take();
     outcome.leaf_grads = std::move(leaf_grads);
     outcome.state.live_objects = live;

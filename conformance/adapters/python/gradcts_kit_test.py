@@ -1,15 +1,18 @@
 """The kit by itself, on an engine of a few lines (that of the template)."""
 
+import gc
 import json
 import math
 import pathlib
 import sys
+import threading
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "templates" / "python")]
 
 from gradcts_kit import PlainTensor, run  # noqa: E402
+from gradcts_kit.interpreter import LifeCounter  # noqa: E402
 from gradcts_kit.pipe import answer  # noqa: E402
 from gradcts_kit.scenario import Scenario  # noqa: E402
 from my_adapter import MyBinding  # noqa: E402
@@ -87,6 +90,36 @@ class Run(unittest.TestCase):
         repeat = [{"do": "repeat", "times": 2, "steps": SQUARE}]
         forwards = [s for s in run(scenario(repeat), MyBinding)["steps"] if s["step"] == 1]
         self.assertEqual([entry["occurrence"] for entry in forwards], [0, 1])
+
+
+class Life(unittest.TestCase):
+    class Counted:
+        pass
+
+    def test_what_is_kept_is_alive(self):
+        kept, life = self.Counted(), LifeCounter()
+        life.count(kept)
+        life.count(self.Counted())
+        self.assertEqual(life.wait_for_none(0), 1)
+
+    def test_a_cycle_is_no_leak(self):
+        life, counted = LifeCounter(), self.Counted()
+        counted.itself = counted
+        life.count(counted)
+        del counted
+        self.assertEqual(life.wait_for_none(0), 0)
+
+    def test_waits_for_a_thread_that_lets_go_late(self):
+        life, counted, looked = LifeCounter(), self.Counted(), threading.Event()
+        counted.itself = counted
+        life.count(counted)
+        late = threading.Thread(target=lambda kept: looked.wait(), args=[counted])
+        late.start()
+        del counted
+        gc.callbacks.append(lambda phase, info: looked.set() if phase == "stop" else None)
+        self.addCleanup(gc.callbacks.pop)
+        self.assertEqual(life.wait_for_none(60), 0)
+        late.join()
 
 
 class Pipe(unittest.TestCase):

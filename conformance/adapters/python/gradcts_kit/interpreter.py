@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import collections
 import gc
+import itertools
 import json
 import os
+import queue
 import threading
+import time
 import weakref
 from dataclasses import dataclass, field, replace
 
@@ -41,12 +44,47 @@ class Context:
     hooked: str | None = None  # or the node that the hook is on
 
 
+class LifeCounter:
+    """How many of the objects that it counts are alive. Thread-safe."""
+
+    def __init__(self):
+        self._numbers = itertools.count()
+        self._alive = {}  # weak references by number
+        self._ended = queue.SimpleQueue()  # of numbers: may be put by any thread, amid a collection too
+
+    def count(self, counted):
+        number = next(self._numbers)
+        self._alive[number] = weakref.ref(counted, lambda _: self._ended.put(number))
+
+    def wait_for_none(self, patience: float) -> int:
+        """Waits until there are none, or for as many seconds; returns how many there are. An engine's own
+        threads may let go of a pass, and so of an error with all its frames, after the caller has returned."""
+        end = time.monotonic() + patience
+        self._take_ended(0)
+        while self._alive:
+            gc.collect()  # a cycle of Python's is no leak; what a thread lets go of may be in one
+            left = max(0, end - time.monotonic())
+            self._take_ended(min(left, 0.1))
+            if left == 0:
+                break
+        return len(self._alive)
+
+    def _take_ended(self, patience: float):
+        """Forgets those that ended, after waiting for as long as none has."""
+        try:
+            while self._alive:
+                del self._alive[self._ended.get(timeout=patience)]
+                patience = 0
+        except queue.Empty:
+            pass
+
+
 class Body:
     """A script in the engine's hands. It is counted for as long as the engine keeps it (LIFE-1)."""
 
     def __init__(self, interpreter, function):
         self.function = function
-        interpreter.bodies.add(self)
+        interpreter.life.count(self)
 
     def __call__(self, *arguments):
         return self.function(*arguments)
@@ -66,7 +104,7 @@ class Interpreter:
         self.reducers = {}  # by name and rank
         self.makings = dict.fromkeys(scenario.nodes, 0)
         self.throws = collections.Counter()  # by step: how often it ran
-        self.bodies = weakref.WeakSet()
+        self.life = LifeCounter()
         resources = scenario.json
         self.barriers = {b["name"]: threading.Barrier(b["parties"]) for b in resources.get("barriers", [])}
         self.locks = {lock["name"]: threading.Lock() for lock in resources.get("locks", [])}
@@ -83,12 +121,11 @@ class Interpreter:
         self.reducers.clear()
         self.values, self.nodes, self.handles = {}, {}, {}
         self.binding.finish()
-        if len(self.bodies) > 0:
-            gc.collect()  # a cycle of Python's is no leak
+        live = self.life.wait_for_none(5)
         steps, events, changes = self.recorder.take()
         return {"schema": "gradcts.outcome/1", "scenario": self.scenario.id, "steps": steps,
                 "events": events, "leaf_grads": leaf_grads,
-                "state": {"live_objects": len(self.bodies), "state_changes": changes}}
+                "state": {"live_objects": live, "state_changes": changes}}
 
     def take_grad(self, name: str):
         """Reads and clears it: a `.grad` with history is the one cycle that may stay (GRAPH2-4)."""
