@@ -1,4 +1,5 @@
-// Ranks as processes that talk over TCP, by Gloo. Built where CMake finds Gloo.
+// Ranks as processes of one machine that talk over TCP on its loopback interface, by Gloo. Built
+// where CMake finds Gloo.
 //
 // Collectives run one after the other on a thread of the group, so that backward goes on meanwhile.
 // CPU tensors of the floating types but bfloat16, and int64. Connections that are broken stay so:

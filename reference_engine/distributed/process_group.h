@@ -28,8 +28,9 @@ class CollectiveWork {
   virtual ~CollectiveWork() = default;
 
   // Returns when the result is there, and makes the current stream of the tensor's device wait for
-  // it. Throws Error(rank_failure), naming the rank and the collective, if another rank left, gave
-  // up, did something else, or did not come within the group's time limit. Never waits for longer.
+  // it. Throws Error(rank_failure), naming the collective, and the rank where the back end knows
+  // it, if another rank left, gave up, did something else, or did not come within the group's time
+  // limit. Never waits for longer.
   virtual void wait() = 0;
 };
 using CollectiveWorkPointer = std::shared_ptr<CollectiveWork>;

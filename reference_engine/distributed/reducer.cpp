@@ -45,8 +45,16 @@ bool looks_at_the_same(const Tensor& a, const Tensor& b) {
 // ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 // Hooks run on several threads, so all that they touch is under the lock. No lock is held while the
 // group or a communication hook is called: one thread at a time is the launcher, and others that
-// find a bucket full leave it to that one, which looks again. When the final callback runs, no hook
-// does any more. What is replaced in a `.grad` may own a graph, and is let go after the lock.
+// find a bucket full leave it to that one, which looks again. What is replaced in a `.grad` may own
+// a graph, and is let go after the lock.
+//
+// Note [Several callers]
+// ~~~~~~~~~~~~~~~~~~~~~~
+// Several backward passes may bring the gradients of one synchronised pass, also side by side. The
+// ones under way are counted, from their first gradient to their end; the last to end finds all
+// buckets launched or leaves the rest to a later pass. So one of them finishes, and once. What
+// comes from a pass that began before the synchronised pass was given up is told by the number
+// `pass_`.
 class Reducer::State : public std::enable_shared_from_this<State> {
  public:
   State(std::vector<Parameter> parameters, ProcessGroupPointer group, ReducerOptions options);
@@ -101,12 +109,14 @@ class Reducer::State : public std::enable_shared_from_this<State> {
   void bring(std::size_t index, std::vector<Tensor>& old) GRADCTS_REQUIRES(mutex_);
   void launch_full_buckets();
 
-  void end_pass(bool completed);
-  bool finish();
-  bool close_counted_pass();
+  void end_pass(std::uint64_t pass, bool completed);
+  void finish();
+  void reduce_and_write();
+  void close_counted_pass();
   std::vector<bool> used_anywhere();
-  void divide();
-  void write_gradients(const std::vector<bool>& used);
+  void divide() GRADCTS_REQUIRES(mutex_);
+  void write_gradients(const std::vector<bool>& used, std::vector<Tensor>& old)
+      GRADCTS_REQUIRES(mutex_);
   void write_gradient(std::size_t index, bool is_used, std::vector<Tensor>& old)
       GRADCTS_REQUIRES(mutex_);
   void forget_pass() GRADCTS_REQUIRES(mutex_);
@@ -127,6 +137,7 @@ class Reducer::State : public std::enable_shared_from_this<State> {
   std::vector<Bucket> buckets_ GRADCTS_GUARDED_BY(mutex_);
   bool is_synchronising_ GRADCTS_GUARDED_BY(mutex_) = false;
   std::uint64_t pass_ GRADCTS_GUARDED_BY(mutex_) = 0;  // grows with each pass that ends
+  int under_way_ GRADCTS_GUARDED_BY(mutex_) = 0;  // backward passes that have brought gradients
   bool is_launching_ GRADCTS_GUARDED_BY(mutex_) = false;
   bool has_counted_ GRADCTS_GUARDED_BY(mutex_) = false;
   bool has_rebuilt_ GRADCTS_GUARDED_BY(mutex_) = false;
@@ -261,8 +272,11 @@ void Reducer::State::prepare(absl::Span<const Tensor> outputs) {
   } catch (const std::exception& error) {
     abandon(error.what());
     throw;
+  } catch (...) {
+    abandon("its communication hook failed");
+    throw;
   }
-  end_pass(true);  // nothing is used here, so no pass will come to it
+  finish();  // nothing is used here, so no pass will come to it
 }
 
 std::vector<std::string> Reducer::State::missing() const {
@@ -331,17 +345,22 @@ void Reducer::State::rebuild() {
 // ---- Gradients arrive --------------------------------------------------------------------------
 
 void Reducer::State::on_gradient(std::size_t index, bool is_defined) {
+  std::uint64_t pass = 0;
   {
     LockGuard lock(mutex_);
     if (is_defined) states_[index].is_used = true;
     if (!is_synchronising_) return;
+    pass = pass_;
   }
-  at_end_of_outermost_pass(this, [weak = weak_from_this()](bool completed) {
-    if (const auto state = weak.lock()) state->end_pass(completed);
-  });
+  const bool is_first =
+      at_end_of_outermost_pass(this, [weak = weak_from_this(), pass](bool completed) {
+        if (const auto state = weak.lock()) state->end_pass(pass, completed);
+      });
   {
     std::vector<Tensor> old;
     LockGuard lock(mutex_);
+    if (pass != pass_) return;  // given up meanwhile, by another caller's pass
+    if (is_first) ++under_way_;
     count_arrival(index, old);
   }
   launch_full_buckets();
@@ -455,10 +474,20 @@ void Reducer::State::launch_full_buckets() {
 
 // ---- The end of the pass -----------------------------------------------------------------------
 
-void Reducer::State::end_pass(bool completed) {
+// See Note [Several callers].
+void Reducer::State::end_pass(std::uint64_t pass, bool completed) {
+  {
+    LockGuard lock(mutex_);
+    if (pass != pass_) return;
+    if (completed && --under_way_ > 0) return;
+  }
   if (!completed) return abandon("its backward pass failed");
+  finish();
+}
+
+void Reducer::State::finish() {
   try {
-    if (!finish()) return;
+    reduce_and_write();
   } catch (const std::exception& error) {
     abandon(error.what());
     throw;
@@ -468,37 +497,40 @@ void Reducer::State::end_pass(bool completed) {
   }
 }
 
-// False where gradients are missing: another pass may bring them.
-bool Reducer::State::finish() {
-  if (!close_counted_pass()) return false;
-  const std::vector<bool> used = used_anywhere();
+// Nothing where gradients are missing: another pass may bring them.
+void Reducer::State::reduce_and_write() {
+  close_counted_pass();
+  launch_full_buckets();
+  std::uint64_t pass = 0;
   std::vector<CollectiveWorkPointer> works;
   {
     LockGuard lock(mutex_);
+    if (!is_synchronising_ || next_bucket_ < buckets_.size()) return;
+    pass = pass_;
     for (const Bucket& bucket : buckets_) works.push_back(bucket.work);
   }
+  const std::vector<bool> used = used_anywhere();
   for (const CollectiveWorkPointer& work : works) work->wait();
+  std::vector<Tensor> old;
+  LockGuard lock(mutex_);
+  if (pass != pass_) {
+    refuse(
+        "the synchronised pass was given up while it was reduced, since another pass that "
+        "brought gradients failed");
+  }
   if (!options_.communication_hook) divide();
-  write_gradients(used);
-  return true;
+  write_gradients(used, old);
 }
 
 // The first pass of a static graph is over when it ends: what has not come is not used.
-bool Reducer::State::close_counted_pass() {
-  {
-    std::vector<Tensor> old;
-    LockGuard lock(mutex_);
-    if (!is_synchronising_) return false;
-    if (is_counting()) {
-      for (std::size_t i = 0; i < states_.size(); ++i) {
-        states_[i].is_unreached = states_[i].arrivals == 0;
-        make_ready(i, old);
-      }
-    }
-  }
-  launch_full_buckets();
+void Reducer::State::close_counted_pass() {
+  std::vector<Tensor> old;
   LockGuard lock(mutex_);
-  return next_bucket_ == buckets_.size();
+  if (!is_synchronising_ || !is_counting()) return;
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    states_[i].is_unreached = states_[i].arrivals == 0;
+    make_ready(i, old);
+  }
 }
 
 std::vector<bool> Reducer::State::used_anywhere() {
@@ -520,7 +552,6 @@ std::vector<bool> Reducer::State::used_anywhere() {
 }
 
 void Reducer::State::divide() {
-  LockGuard lock(mutex_);
   for (const Bucket& bucket : buckets_) {
     const Tensor& contents = bucket.contents;
     kernels::binary_(kernels::Binary::div, contents,
@@ -528,9 +559,7 @@ void Reducer::State::divide() {
   }
 }
 
-void Reducer::State::write_gradients(const std::vector<bool>& used) {
-  std::vector<Tensor> old;
-  LockGuard lock(mutex_);
+void Reducer::State::write_gradients(const std::vector<bool>& used, std::vector<Tensor>& old) {
   for (std::size_t i = 0; i < states_.size(); ++i) {
     ParameterState& state = states_[i];
     write_gradient(i, used[i], old);
@@ -572,6 +601,7 @@ void Reducer::State::forget_pass() {
   is_synchronising_ = false;
   is_launching_ = false;
   ++pass_;
+  under_way_ = 0;
   next_bucket_ = 0;
   next_place_ = 0;
   for (ParameterState& state : states_) {

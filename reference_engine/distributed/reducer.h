@@ -11,7 +11,10 @@
 // often, for the same parameters in the same order.
 //
 // The pass meant here is the outermost one: a parameter that is used in nested passes (checkpoints)
-// has its average when the outermost backward() returns.
+// has its average when the outermost backward() returns. Several passes may bring the gradients of
+// one synchronised pass, one after the other or side by side (callers on several threads): it is
+// over when all gradients have come and the last of those passes ends. If one of them fails, it
+// fails as a whole.
 //
 // Note [What `.grad` holds]
 // ~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -63,9 +66,10 @@ struct ReducerOptions {
   // Look for parameters that the outputs do not lead to. Costs a walk and one more collective.
   bool find_unused = false;
 
-  // Every step has the same graph. The first one counts how often each parameter's gradient comes,
-  // and is reduced at its end; later ones reduce as soon as it has come that often. So a parameter
-  // may be used in several nested passes, and unused ones are known without a walk (B190).
+  // Every step has the same graph, and one outermost pass. The first one counts how often each
+  // parameter's gradient comes, and is reduced at its end; later ones reduce as soon as it has come
+  // that often. So a parameter may be used in several nested passes, and unused ones are known
+  // without a walk (B190).
   bool static_graph = false;
 
   // `.grad` becomes a view of the bucket, so that nothing is copied.

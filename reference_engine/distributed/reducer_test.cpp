@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "reference_engine/compiled/compiler.h"
 #include "reference_engine/distributed/in_process_group.h"
 #include "reference_engine/memory/live_count.h"
 #include "reference_engine/testing/values.h"
@@ -462,6 +463,54 @@ TEST(Reducer, a_communication_hook_takes_the_place_of_the_average) {
     rank.step(rank.all());
     EXPECT_THAT(gradient_values(rank.a), ElementsAre(16));
   }));
+}
+
+// Another caller brings b a second gradient while the first one waits for the sums.
+TEST(Reducer, RED_9_a_pass_that_fails_beside_one_that_finishes_ends_that_one_too) {
+  struct Meanwhile : CollectiveWork {
+    explicit Meanwhile(const std::function<void()>& body) : body(body) {}
+    void wait() override { body(); }
+    const std::function<void()>& body;
+  };
+  std::function<void()> meanwhile;
+  ReducerOptions options;
+  options.communication_hook = [&](ProcessGroup&, const FullBucket&) {
+    return std::make_shared<Meanwhile>(meanwhile);
+  };
+  const auto ranks = make_ranks(options, 1);
+  const Rank& rank = *ranks[0];
+  std::string error_of_other;
+  meanwhile = [&] {
+    std::thread([&] { error_of_other = message_of([&] { rank.backward_of(rank.b); }); }).join();
+  };
+  EXPECT_THAT(message_of([&] { rank.step(rank.all()); }),
+              HasSubstr("given up while it was reduced"));
+  EXPECT_THAT(error_of_other, HasSubstr("a second gradient came for 'b'"));
+  EXPECT_THAT(gradient_values(rank.a), ElementsAre(2));
+  EXPECT_THAT(gradient_values(rank.b), ElementsAre(4));
+  EXPECT_THAT(rank.reducer->missing(), IsEmpty());
+}
+
+TEST(Reducer, COMP_1_passes_that_are_replayed_are_averaged) {
+  const auto compiler = std::make_shared<Compiler>();
+  Engine::default_engine().set_compiler(compiler);
+  for (const bool static_graph : {false, true}) {
+    auto ranks = make_ranks({.bucket_bytes = one_each, .static_graph = static_graph});
+    expect_no_errors(on_ranks(ranks, [](Rank& rank) {
+      for (int step = 1; step <= 3; ++step) {
+        const Tensor inner = scale(rank.a, 3);
+        rank.step(custom({add(rank.b, rank.c)}, [&](Gradients g) {
+          backward({inner}, {g[0]});
+          return g;
+        }));
+        EXPECT_THAT(gradient_values(rank.a), ElementsAre(12 * step));
+        EXPECT_THAT(gradient_values(rank.b), ElementsAre(4 * step));
+      }
+    }));
+  }
+  Engine::default_engine().set_compiler(nullptr);
+  // Of 24 passes of two forms, each form may be compiled once by each rank.
+  EXPECT_GE(compiler->statistics().hits, 20);
 }
 
 TEST(Reducer, a_sparse_gradient_is_refused_in_words) {

@@ -30,7 +30,7 @@ class PassEnd {
 
 }  // namespace
 
-void at_end_of_outermost_pass(const void* key, std::function<void(bool completed)> end) {
+bool at_end_of_outermost_pass(const void* key, std::function<void(bool completed)> end) {
   GraphTask* task = thread_context().task;
   if (!task) {
     throw Error(ErrorCategory::outside_pass,
@@ -43,11 +43,12 @@ void at_end_of_outermost_pass(const void* key, std::function<void(bool completed
     made = pass_end;
     return pass_end;
   });
-  if (made.expired()) return;
+  if (made.expired()) return false;
   LockGuard lock(task->mutex);
   task->callbacks.push_back([made] {
     if (const auto pass_end = made.lock()) pass_end->call(true);
   });
+  return true;
 }
 
 }  // namespace gradcts::reference
