@@ -179,6 +179,11 @@ class Binding(ABC):
         """A category of conformance/scenario/error.h."""
         return "other"
 
+    def runs_here(self, thread: dict) -> bool:
+        """Whether this process runs a thread of a `parallel` step. Where each rank is a process, those of other
+        ranks run elsewhere."""
+        return True
+
     # ---- State and modes of the running thread ----
 
     def thread_state(self) -> dict:

@@ -421,8 +421,9 @@ class Interpreter:
             except BaseException as error:
                 errors[index] = error
 
-        threads = [threading.Thread(target=work, args=(i, self.recorder.reserve_thread(), entry["steps"]))
-                   for i, entry in enumerate(step["threads"])]
+        numbered = [(i, self.recorder.reserve_thread(), entry) for i, entry in enumerate(step["threads"])]
+        threads = [threading.Thread(target=work, args=(i, number, entry["steps"]))
+                   for i, number, entry in numbered if self.binding.runs_here(entry)]
         for thread in threads:
             thread.start()
         for thread in threads:

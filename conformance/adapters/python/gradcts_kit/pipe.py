@@ -23,7 +23,7 @@ def describe(binding) -> dict:
     return description
 
 
-def answer(request: dict, binding) -> dict:
+def answer(request: dict, binding, run=run) -> dict:
     """One request, as an object; whatever the adapter throws becomes a failure that says so."""
     head = {"answer": request["request"]}
     try:
@@ -37,13 +37,14 @@ def answer(request: dict, binding) -> dict:
         return {**head, "failure": f"{type(error).__name__}: {error}"}
 
 
-def serve(binding):
-    """Answers requests until the runner hangs up. What else is printed goes to standard error."""
+def serve(binding, run=run):
+    """Answers requests until the runner hangs up. What else is printed goes to standard error. `run` is for an
+    adapter that has the interpreter run elsewhere."""
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # an engine's own prints must not stand between the answers
     sys.setrecursionlimit(100_000)  # nested passes are the engine's business, not the interpreter's
     faulthandler.enable()
     faulthandler.register(signal.SIGQUIT, chain=True)  # the stacks of all threads, for a hang
     for line in sys.stdin:
-        replies.write(json.dumps(answer(json.loads(line), binding)) + "\n")
+        replies.write(json.dumps(answer(json.loads(line), binding, run)) + "\n")
         replies.flush()
