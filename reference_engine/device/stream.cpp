@@ -1,13 +1,13 @@
 #include "reference_engine/device/stream.h"
 
 #include "reference_engine/device/runtime.h"
+#include "reference_engine/memory/per_thread.h"
 
 namespace gradcts::reference {
 namespace {
 
 CurrentDevices& current() {
-  thread_local CurrentDevices devices;
-  return devices;
+  return PerThread<CurrentDevices>::get();
 }
 
 std::size_t slot(DeviceType type) {

@@ -9,6 +9,8 @@
 #include <new>
 #include <vector>
 
+#include "reference_engine/memory/per_thread.h"
+
 #if __has_include(<sanitizer/asan_interface.h>)
 #include <sanitizer/asan_interface.h>
 #else
@@ -24,16 +26,18 @@ template <std::size_t bytes, std::size_t most>
 class BlockCache {
  public:
   static void* take() {
-    if (is_gone_ || blocks_.kept.empty()) return ::operator new(bytes);
-    void* block = blocks_.kept.back();
-    blocks_.kept.pop_back();
+    std::vector<void*>& kept = blocks();
+    if (kept.empty()) return ::operator new(bytes);
+    void* block = kept.back();
+    kept.pop_back();
     ASAN_UNPOISON_MEMORY_REGION(block, bytes);
     return block;
   }
 
   static void give_back(void* block) {
-    if (is_gone_ || blocks_.kept.size() == most) return ::operator delete(block);
-    blocks_.kept.push_back(block);
+    std::vector<void*>& kept = blocks();
+    if (kept.size() == most) return ::operator delete(block);
+    kept.push_back(block);
     ASAN_POISON_MEMORY_REGION(block, bytes);
   }
 
@@ -41,7 +45,6 @@ class BlockCache {
   struct Blocks {
     Blocks() { kept.reserve(most); }
     ~Blocks() {
-      is_gone_ = true;
       for (void* block : kept) {
         ASAN_UNPOISON_MEMORY_REGION(block, bytes);
         ::operator delete(block);
@@ -50,8 +53,7 @@ class BlockCache {
     std::vector<void*> kept;
   };
 
-  inline static thread_local bool is_gone_ = false;  // passes may end later than this on the thread
-  inline static thread_local Blocks blocks_;
+  static std::vector<void*>& blocks() { return PerThread<Blocks>::get().kept; }
 };
 
 }  // namespace gradcts::reference

@@ -171,13 +171,16 @@ std::vector<Tensor> EngineState::grad(absl::Span<const Root> roots,
   return results;
 }
 
+// Other threads may destroy the engine while a call runs: the call holds what it uses (SHUT-2).
 void Engine::backward(absl::Span<const Root> roots, const BackwardOptions& options) {
-  state_->backward(roots, options);
+  const std::shared_ptr<EngineState> held = state_;
+  held->backward(roots, options);
 }
 
 std::vector<Tensor> Engine::grad(absl::Span<const Root> roots, absl::Span<const Capture> captures,
                                  const GradOptions& options) {
-  return state_->grad(roots, captures, options);
+  const std::shared_ptr<EngineState> held = state_;
+  return held->grad(roots, captures, options);
 }
 
 PassFuturePointer Engine::start_backward(std::vector<Root> roots, BackwardOptions options) {

@@ -71,7 +71,11 @@ class PassCompiler;
 class Engine {
  public:
   Engine();
-  ~Engine();  // stop()
+
+  // stop(). Other threads may be in backward() or grad(): these go on, keep what they use, and
+  // return as usual. They are waited for only as stop() waits, which is for threads of the engine;
+  // so nodes of such passes must not call this engine any more, as nobody may.
+  ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
@@ -104,8 +108,8 @@ class Engine {
 
   // Ends all threads, and waits for that for as many seconds in all as GRADCTS_SHUTDOWN_WAIT_LIMIT
   // says (10 if unset, 0 does not wait). Threads that are inside a node are left to themselves, and
-  // nothing that they use is freed. Later passes throw Error(stopped). Calling it twice is calling
-  // it once.
+  // nothing that they use is freed. Passes that run are completed, with those nested in them; later
+  // ones throw Error(stopped). Calling it twice is calling it once.
   void stop();
 
   int device_thread_count() const;

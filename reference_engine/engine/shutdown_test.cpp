@@ -8,6 +8,8 @@
 #include <memory>
 #include <thread>
 
+#include "reference_engine/engine/pass_compiler.h"
+#include "reference_engine/engine/plan.h"
 #include "reference_engine/engine/thread_counter.h"
 #include "reference_engine/testing/threads.h"
 #include "reference_engine/testing/values.h"
@@ -199,6 +201,44 @@ TEST(Shutdown, SHUT_2_what_a_running_pass_uses_outlives_its_engine) {
   future->wait();
   EXPECT_THAT(gradient_values(x), ElementsAre(7));
   until([&] { return thread_count() <= before; });
+}
+
+// Plans as usual, and goes with what the engine consists of.
+class GoesWithTheEngine : public PassCompiler {
+ public:
+  explicit GoesWithTheEngine(std::atomic<bool>& is_gone) : is_gone_(is_gone) {}
+  ~GoesWithTheEngine() override { is_gone_ = true; }
+  void plan(GraphTask& task, const std::vector<Target>* targets) override {
+    plan_pass(task, targets);
+  }
+
+ private:
+  std::atomic<bool>& is_gone_;
+};
+
+TEST(Shutdown, SHUT_2_an_engine_is_destroyed_while_another_caller_is_in_a_pass) {
+  for (const Device device : {cpu, sim0}) {
+    const WaitLimit limit(device == cpu ? no_limit : "0");  // a caller is no thread of the engine
+    const auto before = thread_count();
+    std::latch inside(1);
+    std::latch go_on(1);
+    std::atomic<bool> is_gone{false};
+    auto engine = std::make_unique<Engine>();
+    engine->set_compiler(std::make_shared<GoesWithTheEngine>(is_gone));
+    std::thread caller([&inside, &go_on, &engine = *engine, device] {
+      run_on(engine, device, [&] {
+        inside.count_down();
+        go_on.wait();
+      });
+    });
+    inside.wait();
+    engine.reset();
+    EXPECT_FALSE(is_gone);
+    go_on.count_down();
+    caller.join();  // with the right gradients: run_on() looks
+    EXPECT_TRUE(is_gone);
+    until([&] { return thread_count() <= before; });
+  }
 }
 
 TEST(Shutdown, SHUT_1_stopping_from_several_threads_is_stopping_once) {

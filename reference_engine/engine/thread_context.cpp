@@ -2,12 +2,12 @@
 
 #include "reference_engine/engine/graph_task.h"
 #include "reference_engine/engine/node_run.h"
+#include "reference_engine/memory/per_thread.h"
 
 namespace gradcts::reference {
 
 ThreadContext& thread_context() {
-  thread_local ThreadContext context;
-  return context;
+  return PerThread<ThreadContext>::get();
 }
 
 ThreadStateGuard::ThreadStateGuard()

@@ -6,6 +6,7 @@
 #include "reference_engine/graph/autograd.h"
 #include "reference_engine/graph/autograd_state.h"
 #include "reference_engine/graph/recording.h"
+#include "reference_engine/memory/per_thread.h"
 #include "reference_engine/tensor/kernels.h"
 
 namespace gradcts::reference {
@@ -14,8 +15,7 @@ namespace {
 using HooksPointer = std::shared_ptr<const SavedTensorHooks>;
 
 std::vector<HooksPointer>& hooks_of_thread() {
-  thread_local std::vector<HooksPointer> stack;
-  return stack;
+  return PerThread<std::vector<HooksPointer>>::get();
 }
 
 // Runs without recording, and on a copy: what a hook does to its argument must not reach the

@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "reference_engine/graph/recording.h"
+#include "reference_engine/memory/per_thread.h"
 
 namespace gradcts::reference {
 
 ThreadMode& thread_mode() {
-  thread_local ThreadMode mode;
-  return mode;
+  return PerThread<ThreadMode>::get();
 }
 
 bool is_recording() {

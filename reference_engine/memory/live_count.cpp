@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "reference_engine/memory/per_thread.h"
 #include "reference_engine/sync/atomic.h"
 #include "reference_engine/sync/mutex.h"
 
@@ -38,30 +39,22 @@ Cell* take_cell() {
   return registry().cells.back();
 }
 
-thread_local Cell* own_cell = nullptr;
-
-struct CellReturner {
-  ~CellReturner() {
+struct OwnCell {
+  OwnCell() : cell(take_cell()) {}
+  ~OwnCell() {
     LockGuard lock(registry().mutex);
-    own_cell->taken = false;
-    own_cell = nullptr;
+    cell->taken = false;
   }
-};
+  OwnCell(const OwnCell&) = delete;
+  OwnCell& operator=(const OwnCell&) = delete;
 
-Cell& cell_of_new_thread() {
-  own_cell = take_cell();
-  // Thread-local objects that die after this one count in a cell taken anew, which then stays
-  // taken.
-  thread_local CellReturner returner;
-  static_cast<void>(returner);
-  return *own_cell;
-}
+  Cell* const cell;
+};
 
 }  // namespace
 
 void count_live(LiveKind kind, std::int64_t change) {
-  Cell& cell = own_cell ? *own_cell : cell_of_new_thread();
-  auto& count = cell.counts[static_cast<std::size_t>(kind)];
+  auto& count = PerThread<OwnCell>::get().cell->counts[static_cast<std::size_t>(kind)];
   count.store(count.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
 }
 
