@@ -221,7 +221,6 @@ TEST_F(Compiled, COMP_8_of_too_many_programs_the_one_unused_for_longest_goes) {
 
 TEST_F(Compiled, COMP_8_the_log_tells_what_is_not_compiled) {
   Tensor x = leaf({3});
-  const Device sim0{DeviceType::sim, 0};
   backward({to_device(mul(to_device(x, sim0), to_device(x, sim0)), cpu)});
   EXPECT_THAT(gradient_values(x), ElementsAre(6));
   EXPECT_EQ(compiler->statistics().not_compiled, 1);

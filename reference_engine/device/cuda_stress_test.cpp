@@ -23,7 +23,6 @@ using ::testing::ElementsAre;
 
 constexpr Device first{DeviceType::cuda, 0};
 constexpr Device second{DeviceType::cuda, 1};
-constexpr Device sim0{DeviceType::sim, 0};
 
 // Elements of a tensor: enough for several blocks of a kernel.
 constexpr std::int64_t size = 2048;

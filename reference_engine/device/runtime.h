@@ -1,7 +1,7 @@
 // What a type of device must offer to be used by tensors and by the engine.
 //
 // One object a device type, registered for the life of the process; all its functions may be called
-// from any thread. The simulated device (simulated_device.h) is the model: it runs work late.
+// from any thread. The simulated device (simulated_runtime.h) is the model: it runs work late.
 #pragma once
 
 #include <cstddef>

@@ -5,9 +5,6 @@
 #include <cstdlib>
 #include <new>
 
-#include "reference_engine/device/simulated_device.h"
-#include "reference_engine/error.h"
-
 namespace gradcts::reference {
 
 // Events of one type may be waited for by the streams of all devices of that type.
@@ -130,13 +127,6 @@ void SimulatedRuntime::register_use(void* memory, Stream stream) {
   if (std::find(block.users.begin(), block.users.end(), stream) == block.users.end()) {
     block.users.push_back(stream);
   }
-}
-
-void use_simulated_devices(DeviceType type, int count) {
-  if (type != DeviceType::sim && type != DeviceType::other) {
-    throw Error(ErrorCategory::invalid_argument, to_string(type) + " is not a simulated type");
-  }
-  register_runtime(type, std::make_shared<SimulatedRuntime>(type, count));
 }
 
 }  // namespace gradcts::reference

@@ -1,4 +1,12 @@
-// The runtime behind a simulated device type: see simulated_device.h for what it promises.
+// A simulated accelerator: streams whose work runs late, as late as the recorded events allow.
+//
+// Enqueued work waits until somebody synchronises; then just enough of other streams runs for the
+// asked-for stream to get on. So whoever forgets to wait for a stream reads old numbers, every
+// time. Memory follows the rules of a stream-ordered allocator, and is used again at once: a freed
+// block is handed out to the next request of its stream, without waiting for streams whose use
+// nobody registered. There are two devices of type sim and one of type other.
+//
+// Thread safety: all functions, from any thread.
 //
 // Note [The simulated device]
 // ~~~~~~~~~~~~~~~~~~~~~~~~~~~

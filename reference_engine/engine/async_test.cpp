@@ -3,9 +3,7 @@
 #include <latch>
 #include <thread>
 
-#include "reference_engine/device/simulated_device.h"
 #include "reference_engine/graph/anomaly.h"
-#include "reference_engine/memory/live_count.h"
 #include "reference_engine/testing/threads.h"
 #include "reference_engine/testing/values.h"
 
@@ -16,8 +14,6 @@ using namespace testing;  // NOLINT
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr Device sim0{DeviceType::sim, 0};
 
 using Announced = std::vector<std::shared_ptr<AnnouncedGradient>>;
 
@@ -118,7 +114,7 @@ TEST(Announced, ASYNC_1_one_that_does_not_fit_names_the_node) {
 
 TEST(Announced, ERR_6_a_failed_pass_lets_go_of_what_never_came) {
   for (const bool exit_on_error : {false, true}) {
-    const auto before = std::vector{live_count(LiveKind::pass), live_count(LiveKind::node)};
+    const auto before = live_counts();
     {
       Tensor x = leaf({1});
       const Tensor bad = custom({x}, [](Gradients) -> Gradients { throw 1; });
@@ -127,7 +123,7 @@ TEST(Announced, ERR_6_a_failed_pass_lets_go_of_what_never_came) {
           BackwardOptions{.exit_on_error = exit_on_error, .announced = {announced}};
       EXPECT_THROW(backward({bad}, {}, options), int);
     }
-    EXPECT_EQ(std::vector({live_count(LiveKind::pass), live_count(LiveKind::node)}), before);
+    EXPECT_EQ(live_counts(), before);
   }
 }
 

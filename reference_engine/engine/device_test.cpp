@@ -2,7 +2,6 @@
 #include <atomic>
 #include <thread>
 
-#include "reference_engine/device/simulated_device.h"
 #include "reference_engine/device/simulated_runtime.h"
 #include "reference_engine/testing/threads.h"
 #include "reference_engine/testing/values.h"
@@ -14,8 +13,6 @@ using namespace testing;  // NOLINT
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr Device sim0{DeviceType::sim, 0};
-constexpr Device sim1{DeviceType::sim, 1};
 constexpr Device other0{DeviceType::other, 0};
 
 TEST(Devices, DEV_1_nodes_run_on_the_thread_of_their_device) {

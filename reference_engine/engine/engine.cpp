@@ -134,7 +134,7 @@ Engine::~Engine() {
   stop();
 }
 
-// Without one, or where gradients come from outside, as usual.
+// By the compiler if there is one; passes with gradients from outside are not compiled.
 void EngineState::plan(GraphTask& task, const std::vector<Target>* targets) {
   const std::shared_ptr<PassCompiler> compiler = this->compiler();
   if (compiler && task.announced.empty()) return compiler->plan(task, targets);

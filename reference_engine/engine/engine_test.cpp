@@ -3,7 +3,6 @@
 #include "reference_engine/engine/engine.h"
 
 #include "reference_engine/graph/leaf_accumulator.h"
-#include "reference_engine/memory/live_count.h"
 #include "reference_engine/testing/values.h"
 
 namespace gradcts::reference {
@@ -397,11 +396,7 @@ TEST(Engine, TLS_1_the_callers_value_is_seen_and_changes_do_not_leak) {
 }
 
 TEST(Engine, LIFE_1_nothing_is_left) {
-  const auto live = [] {
-    return std::vector{live_count(LiveKind::tensor), live_count(LiveKind::node),
-                       live_count(LiveKind::pass)};
-  };
-  const auto before = live();
+  const auto before = live_counts();
   {
     Tensor x = leaf({1, 2});
     Tensor y = exp(mul(x, x));
@@ -410,7 +405,7 @@ TEST(Engine, LIFE_1_nothing_is_left) {
     EXPECT_ANY_THROW(backward({sum(bad)}));
     grad({sum(y)}, {}, {x}, {.create_graph = true});
   }
-  EXPECT_EQ(live(), before);
+  EXPECT_EQ(live_counts(), before);
 }
 
 TEST(Engine, VAL_1_a_wrong_count_names_the_node_and_the_counts) {

@@ -3,7 +3,6 @@
 #include <latch>
 #include <thread>
 
-#include "reference_engine/memory/live_count.h"
 #include "reference_engine/testing/threads.h"
 #include "reference_engine/testing/values.h"
 
@@ -14,17 +13,10 @@ using namespace testing;  // NOLINT
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr Device sim0{DeviceType::sim, 0};
-constexpr Device sim1{DeviceType::sim, 1};
-
 struct Failure {};
 
 Gradients fail(Gradients) {
   throw Failure();
-}
-
-std::vector<std::int64_t> live() {
-  return {live_count(LiveKind::tensor), live_count(LiveKind::node), live_count(LiveKind::pass)};
 }
 
 // Until all that is queued for the device so far is finished: a node that is the first of its
@@ -117,14 +109,14 @@ TEST(Errors, ERR_2_ERR_3_what_is_left_in_a_queue_never_runs) {
 
 TEST(Errors, ERR_6_a_pass_that_was_left_early_keeps_nothing_alive) {
   drain(sim0);
-  const auto before = live();
+  const auto before = live_counts();
   {
     FailsElsewhere graph;
     EXPECT_THROW(backward({graph.out()}, {}, {.exit_on_error = true}), Failure);
     graph.go_on();
     drain(sim0);
   }
-  EXPECT_EQ(live(), before);
+  EXPECT_EQ(live_counts(), before);
 }
 
 // The caller's list of captures is gone when the second hook runs.
@@ -314,7 +306,7 @@ TEST(Errors, TLS_2_callbacks_and_results_are_let_go_by_the_caller) {
 // A caller's thread that is gone as soon as its pass over devices is over.
 TEST(Errors, THREAD_4_threads_that_end_right_after_their_pass) {
   drain(sim0);
-  const auto before = live();
+  const auto before = live_counts();
   const auto threads_before = thread_count();
   for (int i = 0; i < 200; ++i) {
     std::thread([&] {
@@ -327,7 +319,7 @@ TEST(Errors, THREAD_4_threads_that_end_right_after_their_pass) {
     }).join();
   }
   drain(sim0);
-  EXPECT_EQ(live(), before);
+  EXPECT_EQ(live_counts(), before);
   until([&] { return thread_count() <= threads_before; });
 }
 

@@ -268,7 +268,6 @@ TEST(Anomaly, ANOM_2_the_report_shows_the_chain_of_nodes) {
 // Made on the device's thread in the backward of Exp, and in the backward of that one; and the NaN
 // shows in a pass of a third thread.
 TEST(Anomaly, ANOM_2_the_chain_goes_on_across_threads) {
-  constexpr Device sim0{DeviceType::sim, 0};
   const auto on_device = [&](double value) { return full({1}, value, ScalarType::float64, sim0); };
   const AnomalyGuard guard(true);
   const Tensor x = leaf({2}, ScalarType::float64, sim0);

@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "reference_engine/graph/saved_tensor.h"
-#include "reference_engine/memory/live_count.h"
 #include "reference_engine/testing/threads.h"
 #include "reference_engine/testing/values.h"
 
@@ -16,8 +15,6 @@ namespace gradcts::reference {
 namespace {
 
 using namespace testing;  // NOLINT
-
-constexpr Device sim0{DeviceType::sim, 0};
 
 // No expectations in here: at the end of a process GoogleTest is gone.
 void check(bool condition, const char* what) {
@@ -64,9 +61,7 @@ void run_passes_of_every_kind() {
         "a pass with a value");
   nest(Engine::default_engine().nesting_limit() + 1);
   const Tensor x = leaf({3});
-  Engine::default_engine()
-      .start_backward({{gradient_edge(scale(x, 2)), vector_of({5})}})
-      ->wait();
+  Engine::default_engine().start_backward({{gradient_edge(scale(x, 2)), vector_of({5})}})->wait();
   check(gradient_values(x).at(0) == 10, "a pass that runs elsewhere");
   set_thread_local_value(value);
 }
@@ -93,41 +88,35 @@ void at_end_of_thread(std::function<void()> body) {
   end.set(std::move(body));
 }
 
-std::vector<std::int64_t> live() {
-  return {live_count(LiveKind::tensor), live_count(LiveKind::node), live_count(LiveKind::pass)};
-}
-
 TEST(LatePasses, THREAD_4_from_the_destructor_of_a_thread_local_object) {
   for (const bool is_used_before : {false, true}) {
-    const auto before = live();
+    const auto before = live_counts();
     std::string outcome = "nothing ran";
     std::thread([&] {
       at_end_of_thread([&] { outcome = message_of(run_passes_of_every_kind); });
       if (is_used_before) run_passes_of_every_kind();
     }).join();
     EXPECT_EQ(outcome, "no error was raised");
-    EXPECT_EQ(live(), before);
+    EXPECT_EQ(live_counts(), before);
   }
 }
 
 // What a thread still holds at its end is let go then, also if it was put there late.
 TEST(LatePasses, THREAD_4_what_the_thread_holds_may_run_a_pass_when_it_is_let_go) {
-  const auto before = live();
+  const auto before = live_counts();
   std::vector<std::string> outcomes;
   const auto hold = [&outcomes] {
     const auto run = [&outcomes] { outcomes.push_back(message_of(run_passes_of_every_kind)); };
     set_thread_local_value(std::make_shared<AtEnd>(run));
-    push_saved_tensor_hooks({[object = std::make_shared<AtEnd>(run)](const Tensor&) {
-                               return nullptr;
-                             },
-                             nullptr});
+    push_saved_tensor_hooks(
+        {[object = std::make_shared<AtEnd>(run)](const Tensor&) { return nullptr; }, nullptr});
   };
   std::thread([&] {
     at_end_of_thread([&] { hold(); });
     hold();
   }).join();
   EXPECT_EQ(outcomes, std::vector<std::string>(4, "no error was raised"));
-  EXPECT_EQ(live(), before);
+  EXPECT_EQ(live_counts(), before);
 }
 
 TEST(LatePasses, THREAD_4_SHUT_4_after_a_stop_they_are_an_error) {

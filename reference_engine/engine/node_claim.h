@@ -13,14 +13,11 @@
 // own, which is empty for passes that share no nodes with others. A claim is given back when the
 // node has run, at the latest when the pass ends. So:
 //   - a pass reads its own claims only, and only while it holds them; nothing else is published by
-//   the
-//     word, and relaxed order is enough;
+//     the word, and relaxed order is enough;
 //   - the node is alive while it is claimed, since the roots own all that is visited and the pass
-//   holds
-//     the roots;
+//     holds the roots;
 //   - numbers of passes wrap around after 2^32 passes: two that run at the same time would have to
-//   be as
-//     far apart to be mixed up.
+//     be as far apart to be mixed up.
 #pragma once
 
 #include <cstdint>

@@ -22,9 +22,6 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr Device sim0{DeviceType::sim, 0};
-constexpr Device sim1{DeviceType::sim, 1};
-
 // How long stop() may wait, in all.
 class WaitLimit {
  public:

@@ -3,7 +3,6 @@
 #include <thread>
 
 #include "reference_engine/graph/saved_tensor.h"
-#include "reference_engine/memory/live_count.h"
 #include "reference_engine/testing/threads.h"
 #include "reference_engine/testing/values.h"
 
@@ -49,7 +48,7 @@ TEST(Threads, THREAD_1_a_shared_graph) {
 TEST(Threads, THREAD_1_a_shared_graph_over_a_device) {
   Tensor x = leaf({2});
   Tensor w = leaf({3});
-  Tensor y = mul(to_device(x, {DeviceType::sim, 0}), to_device(w, {DeviceType::sim, 0}));
+  Tensor y = mul(to_device(x, sim0), to_device(w, sim0));
   Tensor out = to_device(y, cpu);
   on_threads([&](int caller) {
     for (int i = 0; i < rounds / 4; ++i) {
@@ -71,7 +70,7 @@ TEST(Threads, TOPO_6_building_on_one_leaf) {
 }
 
 TEST(Threads, THREAD_4_callers_that_end_right_after_their_pass) {
-  const auto before = live_count(LiveKind::node);
+  const auto before = live_counts();
   for (int i = 0; i < 20; ++i) {
     on_threads([](int) {
       Tensor x = leaf({1});
@@ -79,51 +78,68 @@ TEST(Threads, THREAD_4_callers_that_end_right_after_their_pass) {
       EXPECT_THAT(gradient_values(x), ElementsAre(2));
     });
   }
-  EXPECT_EQ(live_count(LiveKind::node), before);
+  EXPECT_EQ(live_counts(), before);
 }
 
 // Sanitizers remember where each block was made and freed, and slow that down fifty-fold.
 constexpr int long_chain = is_sanitized ? 100'000 : 1'000'000;
 
+// Makes a chain on a small stack, frees it by its end, and nothing is left of it.
+void make_and_free(const std::function<Tensor()>& make) {
+  on_small_stack([&] {
+    const auto before = live_counts();
+    Tensor end = make();
+    EXPECT_GE(live_count(LiveKind::node), before[1] + long_chain);
+    end.reset();
+    EXPECT_EQ(live_counts(), before);
+  });
+}
+
 TEST(Disposal, TOPO_8_a_chain_of_edges_runs_and_is_freed) {
-  on_small_stack([] {
-    Tensor x = leaf({1});
+  make_and_free([] {
+    const Tensor x = leaf({1});
     Tensor y = x;
     for (int i = 0; i < long_chain; ++i) y = scale(y, 1);
     backward({y});
     EXPECT_THAT(gradient_values(x), ElementsAre(1));
-    y.reset();
+    EXPECT_THAT(values(grad({y}, {}, {x})[0]), ElementsAre(1));
+    return y;
   });
 }
 
 TEST(Disposal, TOPO_8_a_chain_of_saved_tensors) {
-  on_small_stack([] {
-    Tensor x = leaf({1});
+  make_and_free([] {
+    const Tensor x = leaf({1});
     Tensor y = x;
     for (int i = 0; i < long_chain; ++i) y = mul(y, x);
     backward({y}, {}, {.keep_graph = true});
     EXPECT_THAT(gradient_values(x), ElementsAre(long_chain + 1.0));
-    y.reset();
+    return y;
   });
 }
 
 // Each link is what the node's hook for saved tensors packed, and nothing else.
 TEST(Disposal, TOPO_8_a_chain_of_packed_tensors) {
-  on_small_stack([] {
-    Tensor previous = scale(leaf({1}), 1);
-    const SavedTensorHooksGuard guard(
-        {[&](const Tensor&) -> std::shared_ptr<void> { return std::make_shared<Tensor>(previous); },
-         [](const std::shared_ptr<void>& packed) {
-           return *static_cast<const Tensor*>(packed.get());
-         }});
+  make_and_free([] {
     const Tensor x = leaf({1});
-    for (int i = 0; i < long_chain; ++i) previous = exp(x);
-    previous.reset();
+    Tensor previous = scale(x, 5);
+    {
+      const SavedTensorHooksGuard guard({[&](const Tensor&) -> std::shared_ptr<void> {
+                                           return std::make_shared<Tensor>(previous);
+                                         },
+                                         [](const std::shared_ptr<void>& packed) {
+                                           return *static_cast<const Tensor*>(packed.get());
+                                         }});
+      for (int i = 0; i < long_chain; ++i) previous = pow(x, 2);
+    }
+    backward({previous}, {}, {.keep_graph = true});
+    EXPECT_THAT(gradient_values(x), ElementsAre(2));
+    return previous;
   });
 }
 
 TEST(Disposal, TOPO_8_a_chain_of_hook_captures) {
-  on_small_stack([] {
+  make_and_free([] {
     const Tensor x = leaf({1});
     Tensor previous = scale(x, 1);
     for (int i = 0; i < long_chain; ++i) {
@@ -133,12 +149,25 @@ TEST(Disposal, TOPO_8_a_chain_of_hook_captures) {
     }
     backward({previous});
     EXPECT_THAT(gradient_values(x), ElementsAre(1));
-    previous.reset();
+    return previous;
+  });
+}
+
+TEST(Disposal, TOPO_8_a_chain_of_what_nodes_captured) {
+  make_and_free([] {
+    const Tensor x = leaf({1});
+    Tensor previous = scale(x, 1);
+    for (int i = 0; i < long_chain; ++i) {
+      previous = custom({x}, [previous](Gradients g) { return g; });
+    }
+    backward({previous});
+    EXPECT_THAT(gradient_values(x), ElementsAre(1));
+    return previous;
   });
 }
 
 TEST(Disposal, TOPO_8_a_chain_of_gradients_with_history) {
-  on_small_stack([] {
+  make_and_free([] {
     Tensor previous = leaf({1});
     for (int i = 0; i < long_chain; ++i) {
       Tensor next = leaf({1});
@@ -146,7 +175,7 @@ TEST(Disposal, TOPO_8_a_chain_of_gradients_with_history) {
       previous = next;
     }
     backward({gradient(previous)});
-    previous.reset();
+    return previous;
   });
 }
 
@@ -195,7 +224,7 @@ void run_nested(Engine& engine, Device device, int depth) {
 TEST(Nesting, REENT_3_5000_levels_on_small_stacks_and_once_more) {
   constexpr int depth = 5000;
   const auto before = thread_count();
-  for (const Device device : {cpu, Device{DeviceType::sim, 0}}) {
+  for (const Device device : {cpu, sim0}) {
     const StackOfNewThreads small(nesting_stack);
     Engine engine;
     std::thread([&] {

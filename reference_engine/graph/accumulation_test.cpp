@@ -1,5 +1,4 @@
 // Sparse gradients of leaves: when one is taken over, and when it is copied.
-#include "reference_engine/memory/live_count.h"
 #include "reference_engine/testing/values.h"
 
 namespace gradcts::reference {

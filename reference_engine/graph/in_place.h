@@ -21,7 +21,7 @@
 //
 // InPlaceOnView splits the gradient of the base: the part that the view sees goes through Mul, and
 // comes back in its place. The view, and any other view of the base, gets a new producer when it is
-// next asked for one, which leads through the base (view_edge in autograd_state.h).
+// next asked for one, which leads through the base (view_edge in autograd.cpp).
 #pragma once
 
 #include <functional>

@@ -11,8 +11,6 @@ namespace {
 
 using namespace testing;  // NOLINT
 
-constexpr Device sim0{DeviceType::sim, 0};
-
 // An object whose destructor waits for another thread that uses the engine: whatever lock is held
 // around the destructor and wanted by that use, the test hangs.
 class Waits {

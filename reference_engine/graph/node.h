@@ -132,7 +132,7 @@ class Node : public Disposable {
 
   // What a pass looks at for every node comes first, so that it lies in the fewest cache lines.
   CountAtomic<std::uint64_t> claim_{0};  // engine/node_claim.h
-  CountAtomic<std::uint64_t> mark_{0};   // compiled/node_mark.h
+  CountAtomic<std::uint64_t> mark_{0};   // compiled/graph_walk.h
   mutable CountAtomic<std::uint32_t> references_{0};
   bool runs_on_cpu_ = true;
   bool materialise_ = false;

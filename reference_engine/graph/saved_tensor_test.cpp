@@ -13,8 +13,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr Device sim0{DeviceType::sim, 0};
-
 // Hooks that note their calls, and scale what they unpack.
 SavedTensorHooks noting(std::vector<std::string>& log, const std::string& name, double factor = 1) {
   return {[&log, name](const Tensor& tensor) -> std::shared_ptr<void> {

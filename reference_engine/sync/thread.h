@@ -1,5 +1,5 @@
 // Threads of the engine. They are started detached: who wants to know that one has ended keeps
-// count under a lock (engine/worker_threads.h), because a shutdown may have to give up waiting
+// count under a lock (engine/thread_counter.h), because a shutdown may have to give up waiting
 // (SHUT-1).
 #pragma once
 

@@ -169,7 +169,8 @@ void check_unary(Unary function, ScalarType type) {
 }
 
 void run_unary(Unary function, const Tensor& result, const Tensor& a) {
-  launch("unary", a.device(), {}, [function, r = Operand(result), x = Operand(a)] {
+  Operand r(result), x(a);
+  launch("unary", a.device(), {&r, &x}, [=] {
     visit_type(x.type, [&]<typename T>(std::type_identity<T>) {
       StagedInput<T> input(x, x.shape);
       StagedOutput<T> output(r);

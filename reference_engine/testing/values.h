@@ -1,4 +1,4 @@
-// Shared by the engine's own tests: short ways to make and read tensors.
+// Shared by the engine's own tests: devices, short ways to make and read tensors, what is alive.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -8,8 +8,12 @@
 #include "reference_engine/graph/operations.h"
 #include "reference_engine/graph/recording.h"
 #include "reference_engine/graph/thread_local_value.h"
+#include "reference_engine/memory/live_count.h"
 
 namespace gradcts::reference::testing {
+
+inline constexpr Device sim0{DeviceType::sim, 0};
+inline constexpr Device sim1{DeviceType::sim, 1};
 
 using Values = std::vector<double>;
 
@@ -31,6 +35,11 @@ inline Values values(const Tensor& tensor) {
 
 inline Values gradient_values(const Tensor& tensor) {
   return values(gradient(tensor));
+}
+
+// Compare before and after: nothing may be left (LIFE-1).
+inline std::vector<std::int64_t> live_counts() {
+  return {live_count(LiveKind::tensor), live_count(LiveKind::node), live_count(LiveKind::pass)};
 }
 
 inline ErrorCategory category_of(const std::function<void()>& call) {
