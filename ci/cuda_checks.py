@@ -28,7 +28,7 @@ OF_STREAMS = ("B057", "B058", "B059", "B060", "B061", "B062", "B063", "B065", "B
 RANDOM_CASES, RANDOM_SEED = 1000, 9  # all of which pass on the simulated device
 # "Ends, or is a clear error": which of them is a matter of time, so that runs of it may differ.
 NOT_REPEATED = "shut/stop/beside-passes"
-SECONDS = {"stress": 150, "suite": 120, "mutant": 60}
+SECONDS = {"stress": 150, "nccl": 60, "suite": 120, "mutant": 60}
 NO_GPU = 77
 
 
@@ -110,6 +110,19 @@ def check_stress(table, build, folder, device):
         table.add(f"stress: {name}", 1, status == "completed", "passed" if status == "completed" else words, seconds)
     if trouble:
         table.add("stress", len(tests), False, trouble, 0)
+
+
+def check_nccl(table, build, folder):
+    program = build / "bin" / "engine_nccl_test"
+    if not program.exists():
+        return table.add("nccl: ranks that are GPUs", 0, True, "not built: CMake found no NCCL", 0)
+    tests, trouble = run_stress(program, folder, SECONDS["nccl"])
+    for name, status, words, seconds in tests:
+        table.add(f"nccl: {name}", 1, status != "failed",
+                  {"completed": "passed", "skipped": f"skipped: {words}"}.get(status, words), seconds)
+    if trouble:
+        table.add("nccl", len(tests), False, trouble, 0)
+    return None
 
 
 # ---- The suite -----------------------------------------------------------------------------------------------
@@ -255,6 +268,7 @@ def main():
     table = Table()
     check_stress(table, build, folder, device)
     if device == "gpu":
+        check_nccl(table, build, folder)
         check_scenarios(table, build, folder, min(8, options.jobs))
     check_mutants(table, build, options.jobs, device)
     table.rule()

@@ -82,6 +82,9 @@ class CudaRuntime : public BasicRuntime {
   void spin_before_work(std::uint64_t seed, int microseconds);
   void spin_now(Stream stream, std::uint64_t nanoseconds);
 
+  // The stream's handle; CUDA's stream is made when it is first asked for. Enters its device.
+  cudaStream_t enter(Stream stream);
+
  private:
   class Point;
   struct Block {
@@ -100,8 +103,6 @@ class CudaRuntime : public BasicRuntime {
   int gpu_of(Device device) const { return device.index % gpus_; }
   // Makes the device's GPU current for the calling thread, as most calls of CUDA want it.
   void enter(Device device) const { check("no such GPU", cudaSetDevice(gpu_of(device))); }
-  // The stream's handle; CUDA's stream is made when it is first asked for. Enters its device.
-  cudaStream_t enter(Stream stream);
   std::uint64_t draw_spin(Stream stream);
   void run_on_host(cudaStream_t stream, std::function<void()> run);
   static void CUDART_CB run_host_work(void* work) noexcept;
@@ -330,6 +331,10 @@ void spin_before_work(DeviceType type, std::uint64_t seed, int microseconds) {
 void spin_on(Stream stream, int microseconds) {
   dynamic_cast<CudaRuntime&>(runtime(stream.device.type))
       .spin_now(stream, static_cast<std::uint64_t>(microseconds) * 1000);
+}
+
+CUstream_st* enter_cuda(Stream stream) {
+  return dynamic_cast<CudaRuntime&>(runtime(stream.device.type)).enter(stream);
 }
 
 }  // namespace gradcts::reference

@@ -13,6 +13,8 @@
 
 #include "reference_engine/device/stream.h"
 
+struct CUstream_st;  // what a cudaStream_t points to
+
 namespace gradcts::reference {
 
 // Why no CUDA device can be used here, in one line; empty where one can. The first call starts
@@ -36,5 +38,9 @@ void spin_before_work(DeviceType type, std::uint64_t seed, int microseconds);
 // Keeps a stream of such a type busy for so long: whoever should wait for it and does not comes too
 // early.
 void spin_on(Stream stream, int microseconds);
+
+// The CUDA stream behind such a stream, for libraries that put work of their own on it. Makes the
+// stream's GPU the calling thread's current one, which those want.
+CUstream_st* enter_cuda(Stream stream);
 
 }  // namespace gradcts::reference
