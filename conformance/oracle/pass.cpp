@@ -1044,14 +1044,14 @@ bool Pass::callbacks_are_ordered() const {
 Gradients Pass::results() {
   if (step_.kind != PassStep::Kind::grad) return {};
   Gradients results(captured_.begin(), captured_.end());
+  const bool nothing_runs = step_.roots.empty() && step_.announced.empty();  // ROOT-5
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i]) continue;
     if (step_.materialise) {
       const Tensor& like = *requested_[i];
       results[i] = zeros(graph_, {like.type, like.device, like.shape, nullptr});
-    } else if (!step_.allow_unused) {
+    } else if (!step_.allow_unused && !nothing_runs) {
       if (may_be_refused()) make_all_uncertain();
-      if (step_.roots.empty()) throw CannotTell("a gradient of no roots");  // ROOT-5, PRUNE-4
       throw error_of(ErrorCategory::unused_input, "PRUNE-4");
     }
   }
