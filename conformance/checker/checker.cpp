@@ -37,7 +37,8 @@ constexpr std::string_view call_clauses =
     "LIFE-2 ERR-3 ASYNC-2 COMP-4";
 
 constexpr std::string_view error_clauses =
-    "VAL-1 VAL-2 VAL-3 VAL-4 ROOT-4 HOOK-3 HOOK-9 HOOK-10 PRUNE-4 PRUNE-5 KEEP-1 KEEP-3 KEEP-5 "
+    "ROOT-5 VAL-1 VAL-2 VAL-3 VAL-4 ROOT-4 HOOK-3 HOOK-9 HOOK-10 PRUNE-4 PRUNE-5 KEEP-1 KEEP-3 "
+    "KEEP-5 "
     "GRAPH2-3 "
     "CB-3 CB-5 ANOM-1 ERR-1 ERR-5 ERR-7 ERR-8 REENT-5 REENT-8 FORK-1 SHUT-4 DEV-5 ASYNC-1 ASYNC-2 "
     "SHUT-2 COMP-7 RED-1 RED-5 RED-6 RED-9 RED-11";
@@ -69,6 +70,8 @@ constexpr std::array judges{
           "GRAPH2-2 TLS-1 TLS-2 DEV-4 STREAM-1 REENT-1 REENT-8 ERR-3 ERR-4 PRUNE-8 ANOM-3 CB-4 "
           "HOOK-10",
           "Was the state seen from inside right?", judge_observations},
+    Judge{"threads", "DEV-1 DEV-3", "Did each node run on its device's thread, or its caller's?",
+          judge_threads},
     Judge{"order", "TOPO-1 ORDER-1 HOOK-1 CB-1 REENT-1",
           "Did everything happen in an order that is allowed?", judge_order},
     Judge{"live-objects", "LIFE-1 ERR-6 GRAPH2-4 ANOM-3 KEEP-4", "Is nothing kept alive?",

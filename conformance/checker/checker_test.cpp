@@ -414,6 +414,39 @@ TEST(Compare, StridesOfDimensionsOfSizeOneDoNotCount) {
   EXPECT_TRUE(same_strides({2, 2}, {2, 1}, {}));
 }
 
+class CheckerOfThreads : public Checker {
+ protected:
+  void SetUp() override {
+    use("'leaves': [{'name': 'x', 'value': {'device': 'sim:0', 'shape': [], 'values': [1]}},"
+        "           {'name': 'y', 'value': {'device': 'sim:1', 'shape': [], 'values': [1]}},"
+        "           {'name': 'z', 'value': 1}],"
+        "'nodes': [{'name': 'on_0', 'op': 'custom', 'inputs': ['x']},"
+        "          {'name': 'on_1', 'op': 'custom', 'inputs': ['y']},"
+        "          {'name': 'on_cpu', 'op': 'custom', 'inputs': ['z']}],"
+        "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': ["
+        "  {'value': 'on_0', 'seed': {'device': 'sim:0', 'shape': [], 'values': [1]}},"
+        "  {'value': 'on_1', 'seed': {'device': 'sim:1', 'shape': [], 'values': [1]}},"
+        "  {'value': 'on_cpu', 'seed': 1}]}]",
+        "'DEV-1'");
+  }
+};
+
+TEST_F(CheckerOfThreads, DevicesHaveTheirOwn) {
+  const std::int16_t of_0 = event(EventKind::node_enter, 0).thread;
+  EXPECT_EQ(
+      found([&] { event(EventKind::node_enter, 0).thread = 0; }),
+      "DEV-1 | enter of node on_0 | on a thread for sim:0 alone | on a thread that the program "
+      "was on as well");
+  EXPECT_EQ(
+      found([&] { event(EventKind::node_enter, 1).thread = of_0; }),
+      "DEV-1 | enter of node on_0 | on a thread for sim:0 alone | on a thread that enter of node "
+      "on_1, for sim:1, was on as well");
+  EXPECT_EQ(found([&] { event(EventKind::node_enter, 0).thread = 77; }), "pass")
+      << "an engine that is started anew has other threads";
+  EXPECT_EQ(found([&] { event(EventKind::node_enter, 2).thread = of_0; }),
+            "DEV-1 | enter of node on_cpu | on the thread that called | on another thread");
+}
+
 class CheckerOfStatements : public Checker {
  protected:
   void SetUp() override {

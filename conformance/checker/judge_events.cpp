@@ -181,6 +181,39 @@ void judge_observations(const Evidence& evidence, std::string_view clauses, Find
   }
 }
 
+// A thread of the engine serves one device, and the main thread none but the CPU.
+void judge_threads(const Evidence& evidence, std::string_view clauses, Findings& findings) {
+  constexpr std::int16_t main_thread = 0;
+  struct Use {
+    Device device;
+    const Event* first = nullptr;
+  };
+  std::map<std::int16_t, Use> threads{{main_thread, {}}};
+  const auto& expected = evidence.expectation.events;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const Event* actual = actual_event(evidence, i);
+    if (!actual || !expected[i].device) continue;
+    const Device device = *expected[i].device;
+    const std::string clause = choose_clause(evidence.scenario, clauses, expected[i].clause);
+    const bool is_on_main = !expected[i].any_order && expected[i].event.thread == main_thread;
+    if (device.type == DeviceType::cpu && is_on_main && actual->thread != main_thread) {
+      findings.push_back({clause, describe_event(evidence.scenario, *actual),
+                          "on the thread that called", "on another thread"});
+      continue;
+    }
+    const auto [use, is_new] = threads.try_emplace(actual->thread, Use{device, actual});
+    if (is_new || use->second.device == device) continue;
+    const std::string other =
+        use->second.first
+            ? fmt::format("{}, for {},", describe_event(evidence.scenario, *use->second.first),
+                          to_text(use->second.device))
+            : "the program";
+    findings.push_back({clause, describe_event(evidence.scenario, *actual),
+                        fmt::format("on a thread for {} alone", to_text(device)),
+                        fmt::format("on a thread that {} was on as well", other)});
+  }
+}
+
 // Each constraint carries its own clause, so that what the scenario cites does not matter.
 void judge_order(const Evidence& evidence, std::string_view, Findings& findings) {
   for (const OrderConstraint& constraint : evidence.expectation.order) {

@@ -23,6 +23,7 @@ void judge_calls(const Evidence&, std::string_view clauses, Findings&);
 void judge_node_gradients(const Evidence&, std::string_view clauses, Findings&);
 void judge_hook_gradients(const Evidence&, std::string_view clauses, Findings&);
 void judge_observations(const Evidence&, std::string_view clauses, Findings&);
+void judge_threads(const Evidence&, std::string_view clauses, Findings&);
 void judge_order(const Evidence&, std::string_view clauses, Findings&);
 
 // judge_state.cpp

@@ -17,6 +17,7 @@ import functools
 import json
 import pathlib
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -120,10 +121,17 @@ def run(mutants, options):
     broken = sum(bool(result.trouble) for result in results)
     wrong = sum(not result.as_expected() for result in results)
     print(f"mutants: {len(results)} run, {killed} killed, {len(results) - killed - broken} survived, "
-          f"{broken} broken, {wrong} not as expected, {time.monotonic() - started:.0f} s")
+          f"{broken} broken, {wrong} not as expected, {time.monotonic() - started:.0f} s, "
+          f"{processor_seconds():.0f} s of a processor")
     if options.write:
         write_page(read_all(), record.read())
     return 1 if wrong else 0
+
+
+def processor_seconds():
+    """What the compilers and runs took so far: unlike the clock, the same beside other work."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def fuzz(mutants, options):

@@ -205,7 +205,7 @@ Gradients Interpreter::custom_forward(const Node& node, const Gradients& inputs)
 Gradients Interpreter::run_custom(NodeId id, GraphNode& node, const Gradients& slots) {
   const Node& described = scenario_.nodes[at(id)];
   const CustomNode& custom = *described.custom;
-  give_values(trace_.node(EventKind::node_enter, id, node.instance), slots);
+  give_values(trace_enter(node), slots);
   const bool differentiable = custom.differentiable;
   const bool recording = graph_.recording;
   const Frame frame{&slots, &node, &custom};
@@ -369,8 +369,10 @@ void Interpreter::pack(SavedTensor& saved) {
   const Restore hooks(graph_.pack, {});
   const Restore recording(graph_.recording, false);
   const std::int32_t version = saved.tensor->version->number;
+  const Array before = elements_of(*saved.tensor);
   const auto returned = run_hook(saved.hook, EventKind::pack, {saved.tensor});
   if (saved.tensor->version->number != version) {
+    write_elements(*saved.tensor, before.values);  // a copy was changed
     throw error_of(ErrorCategory::in_place, "HOOK-9", {ErrorCategory::hook_result});
   }
   saved.packed = saved.tensor;
@@ -502,6 +504,14 @@ bool Interpreter::stands(const StepExpectation& expect) const {
   });
 }
 
+// The oracle adds up in one order. Where an author says that values stand for engines that do so
+// too, nobody knows them for the others (ACC-5 `arrival`).
+bool Interpreter::depends_on_arrival(const StepExpectation& expect) const {
+  return std::any_of(expect.follows.begin(), expect.follows.end(), [&](const Choice& choice) {
+    return choice.clause == "ACC-5" && !dialect_.follows(choice.clause, choice.alternative);
+  });
+}
+
 // What only the author of the scenario can say.
 void Interpreter::take_over_statements(const Step& step, ExpectedStep& expected,
                                        std::int32_t touched) {
@@ -524,6 +534,8 @@ Tensor* Interpreter::defined(ValueId id) {
 void Interpreter::finish(const Step& step, ExpectedStep& expected) {
   expected.result.values = std::move(result_.values);
   expected.value_known = std::move(result_.known);
+  if (step.expect && depends_on_arrival(*step.expect))
+    expected.value_known.assign(expected.result.values.size(), false);
   expected.allowed_errors = std::move(result_.may_fail);
   expected.clause = result_.clause;
   if (!step.expect || !step.expect->bound) return;
@@ -613,10 +625,9 @@ void Interpreter::perform(const PassStep& step, const Step& whole, Errors errors
   }
 }
 
-// A device's thread starts with the first pass that needs it; or all of them with the first pass
-// (DEV-2).
+// A device's thread starts with the first pass that needs it. Whether an engine that starts all of
+// them with the first pass has any device, nobody knows here (DEV-2).
 void Interpreter::note_engine_threads(const PassStep& step) {
-  if (follows("DEV-2", "all-devices")) has_engine_threads_ = true;
   for (const Root& root : step.roots) {
     const Tensor* tensor = value(root.value);
     if (tensor && tensor->device.type != DeviceType::cpu) has_engine_threads_ = true;
@@ -642,6 +653,26 @@ void Interpreter::enter_node(const GraphNode& node) {
   graph_.thread = -1 - device.index;
   modes_.device = device;
   graph_.stream = modes_.stream = node.stream;
+}
+
+// Unset where threads of a pool may stand in for others: beyond the nesting limit (REENT-3), and
+// for the CPU's nodes of nested passes, whose caller may be any thread.
+std::optional<Device> Interpreter::device_of(const GraphNode& node) const {
+  const std::int32_t limit = scenario_.configuration.nesting_limit.value_or(default_nesting_limit);
+  const auto depth = static_cast<std::int32_t>(passes_.size());
+  if (depth > limit) return std::nullopt;
+  const Device device = node.slots.empty() ? Device{} : node.slots[0].device;
+  if (device.type == DeviceType::cpu && depth > 1) return std::nullopt;
+  const bool has_others = std::any_of(node.slots.begin(), node.slots.end(),
+                                      [&](const Slot& slot) { return slot.device != device; });
+  if (has_others && follows("DEV-3", "first-buffer")) return std::nullopt;
+  return device;
+}
+
+std::int32_t Interpreter::trace_enter(const GraphNode& node) {
+  const std::int32_t enter = trace_.node(EventKind::node_enter, node.id, node.instance);
+  trace_.event(enter).device = device_of(node);
+  return enter;
 }
 
 void Interpreter::perform(const SetGradStep& step, const Step&, Errors) {
@@ -1097,7 +1128,7 @@ void Interpreter::run_destructions() {
 }
 
 void Interpreter::perform(const EngineStep& step, const Step&, Errors) {
-  if (step.what == EngineStep::What::stop) stopped_ = true;
+  stopped_ = step.what == EngineStep::What::stop;  // a fresh engine was not stopped
 }
 
 // ---- Fork

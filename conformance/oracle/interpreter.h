@@ -66,6 +66,8 @@ class Interpreter {
   Tensor* value(ValueId id) const { return values_[static_cast<std::size_t>(id)]; }
   // Sets the thread-local state that a node sees: a device's thread has its own (STREAM-1, DEV-1).
   void enter_node(const GraphNode& node);
+  // Emits the node's entry.
+  std::int32_t trace_enter(const GraphNode& node);
 
   // Emits the hook's event and runs its script; what it returns, or nothing.
   std::optional<Gradients> run_hook(HookId hook, EventKind kind, const Gradients& slots);
@@ -121,6 +123,7 @@ class Interpreter {
     }
   }
   void settle_races(std::size_t first);
+  std::optional<Device> device_of(const GraphNode& node) const;
 
   // ---- Making things
   void make_leaf(std::int32_t index);
@@ -161,6 +164,7 @@ class Interpreter {
   };
   Result result_;
   bool stands(const StepExpectation& expect) const;
+  bool depends_on_arrival(const StepExpectation& expect) const;
   void take_over_statements(const Step& step, ExpectedStep& expected, std::int32_t touched);
 
   void perform(const ForwardStep& step, const Step& whole, Errors errors);

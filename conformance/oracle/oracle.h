@@ -37,6 +37,9 @@ struct ExpectedEvent {
     if (stated) return stated->contains(number);
     return !compare_number || event.number == number;
   }
+  // A node's entry: the device whose thread it must run on (DEV-1, DEV-3); the CPU stands for the
+  // thread of the pass's caller. Unset where that is free.
+  std::optional<Device> device = std::nullopt;
   // Events of this kind, subject and instance have no order among them (several threads of the
   // program make them, passes run side by side, an earlier one may be missing): they match in any
   // order, and no constraint refers to them.

@@ -719,7 +719,7 @@ Gradients Pass::run_node(Entry& entry) {
   const Cursor before = trace_.cursor;
   std::int32_t enter = no_id;
   if (traced(node) && !node.scripted) {
-    enter = trace_.node(EventKind::node_enter, node.id, node.instance);
+    enter = in_.trace_enter(node);
     if (node.on_view) trace_.event(enter).required = false;
     trace_.cursor = before;
   }

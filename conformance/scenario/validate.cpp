@@ -461,7 +461,7 @@ void Validator::check_hook_target(const Hook& hook, const Path& path) {
   if (hook.kind == HookKind::multi && count == 0) fail(path / "on", "expected at least one value");
   const bool on_one = !on_node && !on_nothing && hook.kind != HookKind::multi;
   if (on_one && count != 1) fail(path / "on", "expected one value");
-  if (hook.kind == HookKind::post_accumulate && !is_leaf(hook.values[0])) {
+  if (hook.kind == HookKind::post_accumulate && hook.at_creation && !is_leaf(hook.values[0])) {
     fail(path / "on", "expected a leaf, found '" + value(hook.values[0]).name + "'");
   }
   if (on_nothing && !hook.at_creation) {
