@@ -25,9 +25,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// In memory that parent and worker share: which case is running, plus 1; 0: none.
+// In memory that parent and worker share: the case that was begun last, plus 1; 0: none yet.
 struct Beacon {
-  std::atomic<std::uint64_t> running{0};
+  std::atomic<std::uint64_t> latest{0};
 };
 
 // ------------------------------------------------------------------------------------------------
@@ -41,8 +41,8 @@ Finding compare(const Finding& own, const Finding& other) {
   const auto name = [](const Finding& finding) {
     return finding.clause.empty() ? std::string("pass") : finding.clause;
   };
-  return {Finding::Kind::fail, fmt::format("{} against {}", name(own), name(other)),
-          own.clause.empty() ? other.detail : own.detail};
+  const std::string& detail = own.clause.empty() ? other.detail : own.detail;
+  return {Finding::Kind::fail, fmt::format("{} against {}", name(own), name(other)), detail, {}};
 }
 
 class Worker {
@@ -61,16 +61,14 @@ class Worker {
     for (std::uint64_t number = first; number < end; ++number) {
       if (std::find(skip.begin(), skip.end(), number) == skip.end()) run_case(number, result);
     }
-    beacon_.running = 0;
     return result;
   }
 
  private:
   void run_case(std::uint64_t number, ChunkResult& result) {
-    beacon_.running = number + 1;
+    beacon_.latest = number + 1;
     const Scenario scenario = random_scenario(options_.seed, number, options_.claims);
-    Finding finding = engine_->run(scenario);
-    if (against_) finding = compare(finding, against_->run(scenario));
+    const Finding finding = judge(scenario);
     switch (finding.kind) {
       case Finding::Kind::pass:
         ++result.passed;
@@ -85,6 +83,29 @@ class Worker {
       case Finding::Kind::fail:
         result.failures.push_back({number, finding.clause, finding.detail, size_of(scenario)});
     }
+  }
+
+  // Whatever escapes from an engine or the oracle is a failure of this case alone.
+  Finding judge(const Scenario& scenario) {
+    try {
+      const std::string known = left_out_as(options_.known, scenario);
+      if (!known.empty()) {
+        return {Finding::Kind::not_judged, "", fmt::format("not run: {}", known), {}};
+      }
+      const Finding finding = engine_->run(scenario);
+      return against_ ? compare(finding, against_->run(scenario)) : recognised(finding, scenario);
+    } catch (const std::exception& error) {
+      return {Finding::Kind::fail, "error", error.what(), {}};
+    }
+  }
+
+  Finding recognised(Finding finding, const Scenario& scenario) {
+    if (finding.kind != Finding::Kind::fail || options_.known.empty()) return finding;
+    const Expectation expectation = expect(scenario, engine_->dialect());
+    const std::string name =
+        known_as(options_.known, finding.clause, finding.texts, scenario, &expectation);
+    if (!name.empty()) finding.clause = fmt::format("{}{}", known_prefix, name);
+    return finding;
   }
 
   const CampaignOptions& options_;
@@ -205,9 +226,9 @@ class Process {
 
   // Called now and then: a worker whose case has not changed for too long is ended.
   std::optional<ChunkResult> look_at_clock() {
-    const std::uint64_t running = beacon_->running;
-    if (!busy_ || running != seen_ || running == 0) {
-      seen_ = running;
+    const std::uint64_t latest = beacon_->latest;
+    if (!busy_ || latest != seen_ || latest == 0) {
+      seen_ = latest;
       patience_.start(process_, options_.timeout);
       return std::nullopt;
     }
@@ -227,7 +248,7 @@ class Process {
     if (pipe2(requests, O_CLOEXEC) != 0 || pipe2(answers, O_CLOEXEC) != 0) {
       throw std::runtime_error("cannot make a pipe");
     }
-    beacon_->running = 0;
+    beacon_->latest = 0;
     process_ = fork();
     if (process_ < 0) throw std::runtime_error("cannot fork a worker");
     if (process_ == 0) {
@@ -265,21 +286,24 @@ class Process {
     patience_.start(process_, options_.timeout);
   }
 
-  // The worker died, or is made to: in a case, which is lost, or outside of all.
+  // The worker died, or is made to. That is a failure of the case that was begun last, also when it
+  // had ended: threads of the engine may live on and die later.
   std::optional<ChunkResult> lose_case(const char* how) {
-    const std::uint64_t running = beacon_->running;
+    const std::uint64_t latest = beacon_->latest;
     if (std::string_view(how) == "hang") kill(process_, SIGKILL);
     const int status = reap();
-    if (running == 0)
+    if (latest == 0)
       throw std::runtime_error(
           fmt::format("a worker ended by itself, see {}/worker-{}.log", options_.folder, index_));
     const std::string detail = std::string_view(how) == "hang"
                                    ? fmt::format("no end after {} ms", options_.timeout.count())
                                : WIFSIGNALED(status) ? strsignal(WTERMSIG(status))
                                                      : fmt::format("exit {}", WEXITSTATUS(status));
-    const std::uint64_t number = running - 1;
-    lost_.push_back(
-        {number, how, detail, size_of(random_scenario(options_.seed, number, options_.claims))});
+    const std::uint64_t number = latest - 1;
+    const Scenario scenario = random_scenario(options_.seed, number, options_.claims);
+    const std::string known = known_as(options_.known, how, {detail}, scenario, nullptr);
+    const std::string clause = known.empty() ? how : fmt::format("{}{}", known_prefix, known);
+    lost_.push_back({number, clause, detail, size_of(scenario)});
     send();
     return std::nullopt;
   }

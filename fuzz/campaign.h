@@ -15,16 +15,21 @@
 #include <string>
 
 #include "fuzz/claims.h"
+#include "fuzz/known.h"
 #include "fuzz/store.h"
 
 namespace gradcts::fuzz {
 
 inline constexpr std::uint64_t chunk_size = 64;
 
+// What groups of known findings have for a clause begins so.
+inline constexpr std::string_view known_prefix = "known: ";
+
 struct CampaignOptions {
   std::string engine = "reference";
   std::string against;  // another engine: only what the two are judged differently for is a failure
   Claims claims;        // what cases may ask for
+  KnownFindings known;  // their cases are grouped as "known: NAME"
   std::uint64_t seed = 1;
   std::optional<std::uint64_t> cases;        // ends after these, of all shards together
   std::optional<std::chrono::seconds> time;  // or after this time

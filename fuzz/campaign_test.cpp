@@ -2,6 +2,12 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <iterator>
 
 #include "conformance/scenario/test_folder.h"
 #include "fuzz/generate.h"
@@ -105,6 +111,32 @@ TEST(Campaign, SurvivesAnEngineThatDies) {
   ASSERT_EQ(groups.size(), 1U);
   EXPECT_EQ(groups[0].clause, "crash");
   EXPECT_EQ(groups[0].cases + store.totals().not_judged, 4U);
+}
+
+std::vector<pid_t> child_processes() {
+  std::ifstream file(fmt::format("/proc/self/task/{}/children", gettid()));
+  return {std::istream_iterator<pid_t>(file), {}};
+}
+
+// As when a thread of the engine outlives its case, and dies later.
+TEST(Campaign, SurvivesAnEngineThatDiesBetweenCases) {
+  const TestFolder folder;
+  Store store((folder / "a.sqlite").string());
+  CampaignOptions options;
+  options.cases = 2 * chunk_size;
+  options.folder = folder.path().string();
+  bool killed = false;
+  run_campaign(options, store, [&](const Progress& progress) {
+    if (progress.chunks != 1 || killed) return;
+    for (const pid_t child : child_processes()) killed = kill(child, SIGSEGV) == 0;
+  });
+  EXPECT_TRUE(killed);
+  EXPECT_EQ(store.totals().chunks, 2U);
+  const std::vector<Group> groups = store.groups();
+  const auto crash = std::find_if(groups.begin(), groups.end(),
+                                  [](const Group& group) { return group.clause == "crash"; });
+  ASSERT_NE(crash, groups.end());
+  EXPECT_EQ(crash->smallest.number, chunk_size - 1);
 }
 
 TEST(Campaign, EndsAnEngineThatHangs) {

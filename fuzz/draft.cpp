@@ -106,7 +106,11 @@ void Plan::keep_to(const Claims& claims) {
   needs("layout.strides", strides);
   needs("custom.materialise", materialise);
   needs("custom.pool", pools);
-  needs("custom.conversion", conversions);
+  // Casts are an operation; what scripts convert (custom.conversion) the generator does not write.
+  for (const char* part : {"operation.cast", "type.float32", "type.float64"}) {
+    needs(part, conversions);
+  }
+  if (!claims.has("type.float32")) type = ScalarType::float64;
   needs("pass.undefined_seed", undefined_seeds);
   needs("pass.grad", grads);
   needs("pass.inputs", inputs);

@@ -31,6 +31,7 @@ class ProgramMaker {
   void add_set_grad(Choices& choices, Steps& steps);
   void add_change(Choices& choices, Steps& steps);
   void add_drop(Choices& choices, Steps& steps);
+  bool may_get_grad(ValueId value) const;
   void add_requires_grad(Choices& choices, Steps& steps);
   void add_hook_step(Choices& choices, Steps& steps);
   void add_with(Choices& choices, Steps& steps);
@@ -217,11 +218,18 @@ void ProgramMaker::add_change(Choices& choices, Steps& steps) {
   steps.push_back(step_of(step));
 }
 
+// What is dropped while its `.grad` has a history keeps it, the one cycle that may stay (GRAPH2-4).
+bool ProgramMaker::may_get_grad(ValueId value) const {
+  const bool leaf = draft_.scenario.values[at(value)].origin == Value::Origin::leaf;
+  const auto& hooks = draft_.scenario.hooks;
+  return leaf || plan_.inputs || std::any_of(hooks.begin(), hooks.end(), [&](const Hook& hook) {
+           return hook.kind == HookKind::retain_grad && hook.values[0] == value;
+         });
+}
+
 void ProgramMaker::add_drop(Choices& choices, Steps& steps) {
   const ValueId value = pick(draft_, choices, [&](ValueId v) {
-    // A dropped leaf keeps a `.grad` with history, the one cycle that may stay (GRAPH2-4).
-    const bool leaf = draft_.scenario.values[at(v)].origin == Value::Origin::leaf;
-    return is_made(v) && !draft_.of(v).in_script && !(leaf && plan_.create);
+    return is_made(v) && !draft_.of(v).in_script && !(plan_.create && may_get_grad(v));
   });
   if (value == no_id) return;
   draft_.of(value).dropped = true;

@@ -406,7 +406,7 @@ void HookMaker::give_returns(Hook& hook, std::int32_t slots, bool list) {
   std::vector<Expression> returns;
   for (std::int32_t i = 0; i < slots; ++i) returns.push_back(result(i));
   if (plan_.errors && choices_.one_in(8)) {
-    if (list && choices_.one_in(2)) {
+    if (list) {  // of these only the count is checked
       returns.emplace_back();
       returns.back().kind = Expression::Kind::undefined;
     } else if (!returns.empty()) {

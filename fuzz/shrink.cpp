@@ -151,14 +151,26 @@ void Shrinker::try_each_step(Edit edit) {
   }
 }
 
+// A program must order its own streams: without its waits, and the reads that wait for the
+// gradients, a case fails for another reason. They go with the streams.
+bool orders_streams(const Scenario& s, const Step& step) {
+  const auto* with = std::get_if<WithStep>(&step.action);
+  return std::holds_alternative<StreamStep>(step.action) ||
+         (with != nullptr && with->stream != no_id) ||
+         (!s.streams.empty() && std::holds_alternative<ReadStep>(step.action));
+}
+
 void Shrinker::take_out_steps() {
   for (std::size_t i = at(best_.step_count); i-- > 0;) {
     if (i >= at(best_.step_count)) continue;
     Scenario candidate = best_;
+    std::size_t taken = 0;
     for_each_list(candidate, [&](Steps& steps) {
-      std::erase_if(steps, [&](const Step& step) { return step.id == static_cast<StepId>(i); });
+      taken += std::erase_if(steps, [&](const Step& step) {
+        return step.id == static_cast<StepId>(i) && !orders_streams(best_, step);
+      });
     });
-    attempt(std::move(candidate));
+    if (taken > 0) attempt(std::move(candidate));
   }
 }
 
@@ -172,7 +184,7 @@ void Shrinker::unwrap() {
       const auto place = std::find_if(steps.begin(), steps.end(), [&](const Step& step) {
         return step.id == static_cast<StepId>(i);
       });
-      if (place == steps.end() || changed) return;
+      if (place == steps.end() || changed || orders_streams(best_, *place)) return;
       Steps body;
       for_each_body(*place, [&](Steps& inner) {
         for (Step& step : inner) body.push_back(std::move(step));
@@ -318,6 +330,7 @@ void Shrinker::simplify_steps() {
       return true;
     });
   });
+  if (!best_.streams.empty()) return;
   try_each_step([](Step& step) {
     auto* read = std::get_if<ReadStep>(&step.action);
     if (read == nullptr || read->values.size() + read->grads.size() <= 1) return false;

@@ -13,26 +13,39 @@ namespace gradcts::fuzz {
 
 namespace {
 
+Finding not_judged(std::string why) {
+  return {Finding::Kind::not_judged, "", std::move(why), {}};
+}
+
+Finding adapter_failure(const std::string& what) {
+  return {Finding::Kind::fail, "adapter", what, {what}};
+}
+
 Finding judged(const Scenario& scenario, const Expectation& expectation, const Outcome& outcome) {
-  if (!outcome.unsupported.empty()) return {Finding::Kind::unsupported, "", outcome.unsupported};
+  if (!outcome.unsupported.empty()) {
+    return {Finding::Kind::unsupported, "", outcome.unsupported, {}};
+  }
   const Verdict verdict = check({scenario, expectation, outcome});
   if (verdict.kind == VerdictKind::pass) return {};
-  if (verdict.findings.empty()) return {Finding::Kind::not_judged, "", verdict.detail};
-  const gradcts::Finding& first = verdict.findings.front();
-  return {Finding::Kind::fail, first.clause,
-          fmt::format("{}: expected {}, observed {}", first.where, first.expected, first.observed)};
+  if (verdict.findings.empty()) return not_judged(verdict.detail);
+  Finding failure{Finding::Kind::fail, verdict.findings.front().clause, "", {}};
+  for (const gradcts::Finding& one : verdict.findings) {
+    failure.texts.push_back(
+        fmt::format("{}: expected {}, observed {}", one.where, one.expected, one.observed));
+  }
+  failure.detail = failure.texts.front();
+  return failure;
 }
 
 class LinkedReference final : public Engine {
  public:
   Finding run(const Scenario& scenario) override {
     const Expectation expectation = expect(scenario, dialect_);
-    if (!expectation.cannot_tell.empty()) {
-      return {Finding::Kind::not_judged, "", expectation.cannot_tell};
-    }
+    if (!expectation.cannot_tell.empty()) return not_judged(expectation.cannot_tell);
     return judged(scenario, expectation,
                   run_on_reference(std::make_shared<const Scenario>(scenario)));
   }
+  const Dialect& dialect() const override { return dialect_; }
 
  private:
   const Dialect dialect_ = describe_reference().make_dialect();
@@ -48,17 +61,16 @@ class LoadedAdapter final : public Engine {
 
   Finding run(const Scenario& scenario) override {
     const Expectation expectation = expect(scenario, dialect_);
-    if (!expectation.cannot_tell.empty()) {
-      return {Finding::Kind::not_judged, "", expectation.cannot_tell};
-    }
+    if (!expectation.cannot_tell.empty()) return not_judged(expectation.cannot_tell);
     const AdapterLibrary::Reply reply = library_.run(write_scenario(scenario).dump());
-    if (!reply.ok) return {Finding::Kind::fail, "adapter", reply.text};
+    if (!reply.ok) return adapter_failure(reply.text);
     try {
       return judged(scenario, expectation, read_outcome(parse_json(reply.text), scenario));
     } catch (const FormatError& error) {
-      return {Finding::Kind::fail, "adapter", error.what()};
+      return adapter_failure(error.what());
     }
   }
+  const Dialect& dialect() const override { return dialect_; }
 
  private:
   AdapterLibrary library_;

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "conformance/scenario/scenario.h"
 #include "conformance/spec/spec.h"
@@ -13,14 +14,16 @@ namespace gradcts::fuzz {
 struct Finding {
   enum class Kind { pass, fail, unsupported, not_judged };
   Kind kind = Kind::pass;
-  std::string clause;  // fail: the first clause that is broken, or "adapter"
-  std::string detail;  // one line: where, expected, observed; or why it is not judged
+  std::string clause;              // fail: the first clause that is broken, or "adapter"
+  std::string detail;              // one line: where, expected, observed; or why it is not judged
+  std::vector<std::string> texts;  // fail: such a line for each thing that is wrong
 };
 
 class Engine {
  public:
   virtual ~Engine() = default;
   virtual Finding run(const Scenario& scenario) = 0;
+  virtual const Dialect& dialect() const = 0;
 };
 
 // "reference" is linked in and is given plain structs; everything else is an adapter that is

@@ -7,13 +7,6 @@ PAGE = ROOT / "docs" / "mutants.md"
 BEGIN, END = "<!-- table: made by ci/mutants -->", "<!-- end of the table -->"
 
 
-def fuzzed_in_words(entry):
-    fuzzed = entry.get("fuzzed")
-    if not fuzzed:
-        return ""
-    return f"after {fuzzed['cases']}" if fuzzed["found"] else f"not in {fuzzed['cases']}"
-
-
 def row(mutant, entry):
     if not entry["killed"]:
         outcome = [f"**survived**: {mutant.survives or 'nobody knows why'}", "", str(entry["cases"]),
@@ -23,7 +16,7 @@ def row(mutant, entry):
         outcome = [f"`{entry['scenario']}`" if entry["scenario"] else entry["verdict"],
                    f"{entry['clause']} ({entry['verdict']})", f"{entry['cases']}{unit}",
                    f"{entry['seconds']:.2f}", str(entry["nodes"])]
-    cells = [mutant.name, mutant.kind, ", ".join(mutant.clauses), *outcome, fuzzed_in_words(entry)]
+    cells = [mutant.name, mutant.kind, ", ".join(mutant.clauses), *outcome]
     return "| " + " | ".join(cells) + " |"
 
 
@@ -45,8 +38,8 @@ def table(mutants, entries):
     return "\n".join([
         BEGIN, "", *summary(mutants, entries), "",
         "| mutant | kind | breaks | smallest scenario that notices | finding | cases until noticed | seconds "
-        "| nodes | by fuzzing alone, cases |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| nodes |",
+        "|---|---|---|---|---|---|---|---|",
         *(row(mutant, entries[mutant.name]) for mutant in mutants), "", END])
 
 

@@ -136,15 +136,11 @@ def processor_seconds():
 
 def fuzz(mutants, options):
     engine = EngineBuild(options.build)
-    entries = record.read()
     for mutant in mutants:
         fuzzed = fuzzing.fuzz(mutant, engine, options.build / "bin" / "gradcts", options.cases)
         print(f"{mutant.name:44} {fuzzing.in_words(fuzzed)}", flush=True)
-        if options.write and mutant.name in entries:
-            entries[mutant.name]["fuzzed"] = fuzzed
-    if options.write:
-        record.write(entries)
-        write_page(read_all(), entries)
+        if options.write:  # each at once, so that a long run can be interrupted
+            fuzzing.write(fuzzing.read() | {mutant.name: fuzzed})
     return 0
 
 

@@ -35,8 +35,7 @@ def update(results, mutants):
     names = {mutant.name for mutant in mutants}
     for result in results:
         if not result.trouble:
-            fuzzed = entries.get(result.mutant.name, {}).get("fuzzed")
-            entries[result.mutant.name] = entry_of(result) | ({"fuzzed": fuzzed} if fuzzed else {})
+            entries[result.mutant.name] = entry_of(result)
     entries = {name: entry for name, entry in entries.items() if name in names}
     write(entries)
     return entries

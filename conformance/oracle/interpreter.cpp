@@ -107,7 +107,8 @@ Interpreter::Interpreter(const Scenario& scenario, const Dialect& dialect, Expec
       deliveries_(scenario.announcements.size()),
       futures_(scenario.futures.size()),
       throws_(at(scenario.step_count), 0),
-      closed_hooks_(scenario.hooks.size(), false) {
+      closed_hooks_(scenario.hooks.size(), false),
+      undetermined_(scenario.values.size(), false) {
   for (const Refusal& refusal : scenario.configuration.refusals) refusals_.push_back(refusal.times);
 }
 
@@ -524,8 +525,13 @@ void Interpreter::take_over_statements(const Step& step, ExpectedStep& expected,
 
 // A value is undefined when nothing made it, or when the step that makes it failed. It may be read,
 // seed a pass and be dropped; any other use is an error.
+Tensor* Interpreter::determined(ValueId id) const {
+  if (undetermined_[at(id)]) throw CannotTell("a value that an error left undetermined");
+  return value(id);
+}
+
 Tensor* Interpreter::defined(ValueId id) {
-  if (!value(id)) throw Refused{ErrorCategory::invalid_argument, nullptr};
+  if (!determined(id)) throw Refused{ErrorCategory::invalid_argument, nullptr};
   return value(id);
 }
 
@@ -638,7 +644,9 @@ void Interpreter::make_uncertain(std::int32_t first_step, std::int32_t last_step
                                  std::int32_t first_touched, std::int32_t last_touched) {
   for (std::int32_t i = first_step; i < last_step; ++i) expectation_.steps[at(i)].required = false;
   for (std::int32_t i = first_touched; i < last_touched; ++i) {
-    touched_[at(i)]->grad_unknown = true;
+    const Touched& touched = touched_[at(i)];
+    if (touched.tensor) touched.tensor->grad_unknown = true;
+    if (touched.kept != no_id) undetermined_[at(touched.kept)] = true;
   }
 }
 
@@ -693,7 +701,7 @@ void Interpreter::report(Tensor* tensor, bool known) {
 void Interpreter::perform(const ReadStep& step, const Step&, Errors) {
   for (ValueId id : step.values) {
     if (value(id)) note_access(Access::Kind::read, value(id)->storage);
-    report(value(id));
+    report(value(id), !undetermined_[at(id)]);
   }
   for (ValueId id : step.grads) {
     Tensor* tensor = defined(id);
@@ -748,6 +756,8 @@ void Interpreter::perform(const KeepStep& step, const Step&, Errors) {
     kept = of->grad;
   }
   values_[at(step.as)] = through(kept, step.through);
+  undetermined_[at(step.as)] = false;
+  touched_.push_back({nullptr, step.as});
   add_hooks_at_creation(no_id, {step.as});
 }
 

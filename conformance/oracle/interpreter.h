@@ -64,6 +64,8 @@ class Interpreter {
   Trace& trace() { return trace_; }
   const Modes& modes() const { return modes_; }
   Tensor* value(ValueId id) const { return values_[static_cast<std::size_t>(id)]; }
+  // The same, for a use that the value decides about.
+  Tensor* determined(ValueId id) const;
   // Sets the thread-local state that a node sees: a device's thread has its own (STREAM-1, DEV-1).
   void enter_node(const GraphNode& node);
   // Emits the node's entry.
@@ -98,7 +100,7 @@ class Interpreter {
   bool may_use(Device device);
 
   void touch(Tensor* tensor) {
-    touched_.push_back(tensor);
+    touched_.push_back({tensor, no_id});
     note_access(Access::Kind::add_to_grad, tensor);
   }
   void make_uncertain(std::int32_t first_step, std::int32_t last_step, std::int32_t first_touched,
@@ -240,7 +242,11 @@ class Interpreter {
   std::vector<std::int32_t> makings_;                    // by NodeId
   std::vector<std::vector<Registrations*>> hook_lists_;  // by HookId: where it is registered
   std::vector<std::vector<Edge>> multi_targets_;         // by HookId
-  std::vector<Tensor*> touched_;                         // whose `.grad` changed, in order
+  struct Touched {
+    Tensor* tensor = nullptr;  // whose `.grad` changed, or
+    ValueId kept = no_id;      // what was kept
+  };
+  std::vector<Touched> touched_;  // in order
   std::vector<Access> accesses_;
   std::int32_t parallel_ = 0;             // how many `parallel` steps are running
   std::vector<std::int32_t> forks_seen_;  // by StepId
@@ -249,7 +255,8 @@ class Interpreter {
   std::vector<Future> futures_;                      // by FutureId
   std::vector<std::int32_t> throws_;                 // by StepId: how often it ran
   std::vector<bool> closed_hooks_;                   // by HookId
-  std::vector<std::int32_t> refusals_;               // left, by Configuration::refusals
+  std::vector<bool> undetermined_;      // by ValueId: kept where an error may come first
+  std::vector<std::int32_t> refusals_;  // left, by Configuration::refusals
   std::vector<Device> used_devices_;
   struct Destruction {
     CallbackId callback = no_id;

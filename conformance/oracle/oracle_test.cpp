@@ -10,6 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::Optional;
+using testing::UnorderedElementsAre;
 constexpr double undefined = Told::undefined;
 
 TEST(Roots, B026_ARootThatFeedsTheOtherRunsOnceWithTheSum) {
@@ -807,6 +808,93 @@ TEST(Leaves, LEAF_2_AKeptGradSeesWhatIsAddedInPlace) {
       "  {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}], 'keep': true},"
       "  {'do': 'read', 'values': ['g']}]");
   EXPECT_THAT(told.numbers("read"), ElementsAre(12));
+}
+
+// An engine that refuses the pass beforehand keeps nothing; one that runs it first does.
+TEST(Errors, WhatAScriptKeptInAPassThatMayBeRefusedIsFree) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 3}, {'name': 'z', 'value': 4}],"
+      "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x'],"
+      "           'backward': {'steps': [{'do': 'keep', 'as': 'k'}]}}],"
+      "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'y', 'seed': 5}],"
+      "  'inputs': ['x', 'z']}, {'do': 'read', 'values': ['k', 'x']}]");
+  EXPECT_EQ(told.error("grad"), ErrorCategory::unused_input);
+  EXPECT_EQ(told.step("read").value_known, (std::vector<bool>{false, true}));
+}
+
+TEST(Errors, OfAWrongRootAndAWrongSeedEitherIsReported) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': [3, 5]}, {'name': 'c', 'value': 4, 'requires_grad': "
+      "false}],"
+      "'program': [{'do': 'backward', 'roots': [{'value': 'x', 'seed': [1, 2, 3]},"
+      "  {'value': 'c', 'seed': 5}]}]");
+  EXPECT_THAT(told.step("backward").allowed_errors,
+              UnorderedElementsAre(ErrorCategory::invalid_argument, ErrorCategory::gradient_shape));
+}
+
+// Accumulators that are ready together tie: the one that fails may be the first.
+TEST(Errors, AHookOverSeveralTensorsIsFreeWhereOneOfThemMayComeToNothing) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 3}, {'name': 'z', 'value': 4}],"
+      "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x', 'z']}],"
+      "'hooks': [{'name': 'several', 'kind': 'multi', 'on': ['x', 'z']},"
+      "  {'name': 'h', 'kind': 'tensor', 'on': 'z', 'steps': [{'do': 'throw', 'token': 'bad'}]}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 5}]}]");
+  for (const ExpectedEvent& event : told.expectation.events) {
+    if (told.name_of(event.event) == "several") {
+      EXPECT_FALSE(event.required);
+    }
+  }
+}
+
+TEST(Hooks, WhatAPostHookSeesForAnInputWithoutGradientIsFree) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 3}, {'name': 'c', 'value': 4, 'requires_grad': false}],"
+      "'nodes': [{'name': 'y', 'op': 'add', 'inputs': ['x', 'c']}],"
+      "'hooks': [{'name': 'h', 'kind': 'node_post', 'on': 'y'}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 5}]}]");
+  for (const ExpectedEvent& event : told.expectation.events) {
+    if (told.name_of(event.event) == "h") {
+      EXPECT_FALSE(event.compare_values);
+    }
+  }
+}
+
+// LEAF-7 says what becomes of `.grad`, and nothing of these hooks.
+TEST(Hooks, APostAccumulateHookIsFreeWhereNothingWasAccumulated) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 3}],"
+      "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x'], 'backward': {'returns': [null]}}],"
+      "'hooks': [{'name': 'h', 'kind': 'post_accumulate', 'on': 'x'}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 5}]}]");
+  for (const ExpectedEvent& event : told.expectation.events) {
+    if (told.name_of(event.event) == "h") {
+      EXPECT_FALSE(event.required);
+    }
+  }
+}
+
+// The gradient of a changed view comes to its base by way of the view's node, or past it.
+TEST(InPlace, WhatHooksOfAChangedViewSeeIsFree) {
+  const std::string body =
+      "'leaves': [{'name': 'x', 'value': [3, 4]}],"
+      "'nodes': [{'name': 'a', 'op': 'custom', 'inputs': ['x']},"
+      "  {'name': 'v', 'op': 'view', 'inputs': ['a'], 'shape': [2]},"
+      "  {'name': 'old', 'op': 'custom', 'inputs': ['v']},"
+      "  {'name': 'twice', 'op': 'scale_', 'inputs': ['v'], 'factor': 2}],"
+      "'hooks': [{'name': 'h', 'kind': 'node_pre', 'on': 'v'";
+  const std::string program =
+      "}], 'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'old',"
+      "  'seed': [1, 2]}, {'value': 'v', 'seed': [5, 7]}]}]";
+  const Told told(body + program);
+  for (const ExpectedEvent& event : told.expectation.events) {
+    if (told.name_of(event.event) == "h") {
+      EXPECT_FALSE(event.compare_values);
+    }
+  }
+  const Expectation changed =
+      expect(scenario_of(body + ", 'returns': [3]" + program), make_dialect("reference"));
+  EXPECT_NE(changed.cannot_tell, "");
 }
 
 }  // namespace

@@ -41,9 +41,7 @@ bool dense_without_overlap(const Shape& shape, const Shape& strides) {
 Pass::Pass(Interpreter& interpreter, const PassStep& step)
     : in_(interpreter), graph_(interpreter.graph()), trace_(interpreter.trace()), step_(step) {
   begin_ = trace_.cursor;
-  first_event_ = trace_.event_count();
-  first_step_ = in_.step_count();
-  first_touched_ = in_.touched_count();
+  started_ = now();
   capture_first_ = in_.follows("HOOK-1", "capture-first");
   entries_.reserve(usual_nodes);
   index_.reserve(usual_nodes);
@@ -77,11 +75,11 @@ bool Pass::may_be_refused() const {
 // ---- Setting up
 // -----------------------------------------------------------------------------------------
 
-void Pass::check_arguments() const {
+void Pass::check_arguments() {
   for (const Root& root : step_.roots) {
     const Tensor* tensor = in_.value(root.value);
     if (!tensor || !Graph::tracked(*tensor)) {
-      throw error_of(ErrorCategory::invalid_argument, "ROOT-1");
+      throw or_of_seeds(error_of(ErrorCategory::invalid_argument, "ROOT-1"));
     }
   }
   for (const AnnouncementId id : step_.announced) {
@@ -98,6 +96,22 @@ void Pass::check_arguments() const {
       throw CannotTell("an input that needs no gradient");
     throw error_of(ErrorCategory::invalid_argument, "PRUNE-4", {ErrorCategory::unused_input});
   }
+}
+
+// Where a root and the seed of another one are both wrong, either is reported.
+Thrown Pass::or_of_seeds(Thrown first) {
+  for (const Root& root : step_.roots) {
+    Tensor* tensor = in_.value(root.value);
+    if (!tensor || !Graph::tracked(*tensor)) continue;
+    const Edge edge = graph_.edge_of(*tensor);
+    try {
+      validated(seed_of(root), edge.node->slots[static_cast<std::size_t>(edge.slot)]);
+    } catch (const Thrown& other) {
+      add_new(first.allowed, {other.error.category});
+      add_new(first.allowed, other.allowed);
+    }
+  }
+  return first;
 }
 
 std::int32_t Pass::entry_of(GraphNode* node) {
@@ -139,13 +153,18 @@ std::vector<Edge> Pass::announced_edges() const {
 
 // An in-place change of a view changes its base: how the part of the base is found again is the
 // engine's affair. So the node that made the view need not run for the sake of the change, nor its
-// hooks; it must for every other use.
+// hooks; it must for every other use, and then its hooks see the gradients of these uses, with or
+// without that of the change.
 void Pass::find_optional() {
   const bool none = std::none_of(entries_.begin(), entries_.end(),
                                  [](const Entry& entry) { return entry.node->on_view; });
   if (none) return;
   std::vector<std::int32_t> todo;
   for (Entry& entry : entries_) entry.optional = true;
+  for (const Entry& entry : entries_) {
+    const GraphNode* view = entry.node->on_view ? entry.node->edges[0].node : nullptr;
+    if (view) entries_[static_cast<std::size_t>(index_.at(view))].bypassed = true;
+  }
   const auto need = [&](const GraphNode* node) {
     const std::int32_t index = index_.at(node);
     if (!std::exchange(entries_[static_cast<std::size_t>(index)].optional, false)) return;
@@ -257,18 +276,18 @@ void Pass::find_queues() {
   }
 }
 
+Tensor* Pass::seed_of(const Root& root) {
+  if (root.seed.constant) return graph_.make(*root.seed.constant);
+  return root.seed.value == no_id ? nullptr : in_.determined(root.seed.value);
+}
+
 // ROOT-4: all seeds are validated before anything runs; the error names the root.
 void Pass::deliver_seeds() {
   Gradients seeds;
   for (const Root& root : step_.roots) {
-    Tensor* seed = nullptr;
-    if (root.seed.constant) {
-      seed = graph_.make(*root.seed.constant);
-    } else if (root.seed.value != no_id) {
-      seed = in_.value(root.seed.value);
-    }
     const Edge edge = graph_.edge_of(*in_.value(root.value));
-    seeds.push_back(validated(seed, edge.node->slots[static_cast<std::size_t>(edge.slot)]));
+    seeds.push_back(
+        validated(seed_of(root), edge.node->slots[static_cast<std::size_t>(edge.slot)]));
   }
   for (std::size_t i = 0; i < seeds.size(); ++i) {
     deliver(no_id, graph_.edge_of(*in_.value(step_.roots[i].value)), seeds[i]);
@@ -378,9 +397,7 @@ void Pass::visit(std::int32_t index) {
   current_ = index;
   entry.visited = true;
   follow_order(entry);
-  entry.first_event = trace_.event_count();
-  entry.first_step = in_.step_count();
-  entry.first_touched = in_.touched_count();
+  entry.begun = now();
   in_.enter_node(*entry.node);
   const bool required = std::exchange(trace_.required, trace_.required && !entry.optional);
   Gradients outputs;
@@ -400,13 +417,26 @@ void Pass::visit(std::int32_t index) {
   }
 }
 
+void Pass::free_bypassed(const Entry& entry) {
+  if (!entry.bypassed) return;
+  for (std::int32_t i = entry.begun.events; i < trace_.event_count(); ++i) {
+    trace_.event(i).compare_values = false;
+  }
+}
+
+void Pass::refuse_change_by_hook(const Entry& entry) const {
+  if (entry.optional || entry.bypassed) {
+    throw CannotTell("a gradient changed by a hook of a node that a change may go past");
+  }
+}
+
 // What the consumer of an edge must follow.
 void Pass::pass_on(const Entry& entry, const Edge& edge) {
   const auto place = index_.find(edge.node);
   if (place == index_.end()) return;
   Entry& consumer = entries_[static_cast<std::size_t>(place->second)];
   if (!consumer.is_visited()) return;
-  const bool left_events = entry.last_event > entry.first_event;
+  const bool left_events = entry.ended.events > entry.begun.events;
   if (left_events) {
     join(consumer.after, entry.last, "TOPO-1");
   } else if (consumer.after.size() + entry.after.size() <= most_points_passed_on) {
@@ -425,10 +455,9 @@ void Pass::follow_order(const Entry& entry) {
 }
 
 void Pass::note_order(Entry& entry) {
-  entry.last_event = trace_.event_count();
-  entry.last_step = in_.step_count();
-  entry.last_touched = in_.touched_count();
-  if (entry.last_event == entry.first_event) return;
+  entry.ended = now();
+  free_bypassed(entry);
+  if (entry.ended.events == entry.begun.events) return;
   entry.last = trace_.cursor;
   if (!(one_queue_ && one_maker_)) {
     for (const Point& point : entry.last) all_.push_back({point.event, "CB-1"});
@@ -479,7 +508,7 @@ void Pass::call_tensor_hooks(Entry& entry, std::size_t slot) {
     }
     const auto returned = in_.run_hook(hook, EventKind::tensor_hook, {gradient});
     if (!returned) return;
-    if (entry.optional) throw CannotTell("a gradient changed by a hook of a node that may not run");
+    refuse_change_by_hook(entry);
     if (returned->size() != 1) throw error_of(ErrorCategory::hook_result, "HOOK-3");
     gradient = hook_result(gradient, (*returned)[0]);
   });
@@ -553,7 +582,7 @@ void Pass::call_multi_hook(HookId hook, const GraphNode& node, std::int32_t slot
   const auto found = std::find_if(multi_hooks_.begin(), multi_hooks_.end(),
                                   [&](const MultiHook& known) { return known.hook == hook; });
   if (found == multi_hooks_.end()) {
-    MultiHook fresh{hook, 0, Gradients(targets.size(), nullptr)};
+    MultiHook fresh{hook, 0, Gradients(targets.size(), nullptr), {}, {}};
     for (const Edge& target : targets) fresh.missing += hooks_run_at(target.node) ? 1 : 0;
     multi_hooks_.push_back(std::move(fresh));
     call_multi_hook(hook, node, slot, gradient);
@@ -565,10 +594,23 @@ void Pass::call_multi_hook(HookId hook, const GraphNode& node, std::int32_t slot
     --found->missing;
   }
   if (found->missing > 0) return;
+  for (const Edge& target : targets) {
+    if (hooks_run_at(target.node) &&
+        entries_[static_cast<std::size_t>(index_.at(target.node))].optional) {
+      throw CannotTell("a hook over several tensors, one of them of a node that may not run");
+    }
+  }
   const Gradients gradients = found->gradients;
   const bool here = is_surely_last(node, targets);
   const Cursor before = trace_.cursor;
-  in_.run_hook(hook, EventKind::multi_hook, gradients);
+  found->begun = now();
+  try {
+    in_.run_hook(hook, EventKind::multi_hook, gradients);
+  } catch (...) {
+    found->ended = now();
+    throw;
+  }
+  found->ended = now();
   if (here) return;
   join(loose_, trace_.cursor);
   trace_.cursor = before;
@@ -671,7 +713,7 @@ Tensor* Pass::hook_result(Tensor* given, Tensor* returned) const {
 // then.
 bool Pass::computes_all(const GraphNode& node) const {
   return node.scripted || std::all_of(node.edges.begin(), node.edges.end(), [&](const Edge& edge) {
-           return !edge.node ||
+           return edge.node &&
                   entries_[static_cast<std::size_t>(index_.at(edge.node))].is_visited();
          });
 }
@@ -679,12 +721,14 @@ bool Pass::computes_all(const GraphNode& node) const {
 void Pass::call_node_hook(HookId hook, EventKind kind, Gradients& values) {
   const auto returned = in_.run_hook(hook, kind, values);
   if (!returned) return;
-  if (entries_[static_cast<std::size_t>(current_)].optional) {
-    throw CannotTell("a gradient changed by a hook of a node that may not run");
-  }
+  refuse_change_by_hook(entries_[static_cast<std::size_t>(current_)]);
   if (returned->size() != values.size()) throw error_of(ErrorCategory::hook_result, "HOOK-3");
   for (std::size_t i = 0; i < values.size(); ++i) {
     Tensor* result = (*returned)[i];
+    // Of a node's hooks the clause checks count and type: another shape shows where it is used.
+    if (result && values[i] && result->shape != values[i]->shape) {
+      throw CannotTell("a node hook's result of another shape");
+    }
     values[i] = result ? hook_result(values[i], result) : nullptr;
   }
 }
@@ -807,8 +851,14 @@ void Pass::accumulate(Entry& entry) {
   if (node.leaf->requires_grad) in_.note_arrival(*node.leaf, gradient != nullptr);
   if (!node.hooks) return;
   for_each_registration(node.hooks->post_accumulate, true, [&](HookId hook) {
-    if (skipped) throw CannotTell("a post-accumulate hook where nothing was accumulated");
+    // Whether it is called then, no clause says.
+    const auto& steps = in_.scenario().hooks[static_cast<std::size_t>(hook)].script.steps;
+    if (skipped && !steps.empty()) {
+      throw CannotTell("a post-accumulate hook where nothing was accumulated");
+    }
+    const bool required = std::exchange(trace_.required, trace_.required && !skipped);
     in_.run_hook(hook, EventKind::post_accumulate_hook, {});
+    trace_.required = required;
   });
 }
 
@@ -953,6 +1003,7 @@ void Pass::fail_unordered() {
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(entries_.size()); ++i) {
     if (!certain(i)) make_uncertain(entries_[static_cast<std::size_t>(i)]);
   }
+  make_multi_hooks_uncertain();
   trace_.cursor = all_.empty() ? begin_ : all_;
   Thrown first = failures_[0].thrown;
   for (std::size_t i = 1; i < failures_.size(); ++i) {
@@ -996,13 +1047,30 @@ bool Pass::leads_to(std::int32_t index, std::int32_t target) const {
   return false;
 }
 
+Pass::Moment Pass::now() const {
+  return {trace_.event_count(), in_.step_count(), in_.touched_count()};
+}
+
+void Pass::make_uncertain(const Moment& begin, const Moment& end) {
+  for (std::int32_t i = begin.events; i < end.events; ++i) trace_.event(i).required = false;
+  in_.make_uncertain(begin.steps, end.steps, begin.touched, end.touched);
+}
+
 void Pass::make_uncertain(Entry& entry) {
   if (!entry.visited) return;
   entry.node->release_unknown |= !step_.keep_graph;
-  for (std::int32_t i = entry.first_event; i < entry.last_event; ++i) {
-    trace_.event(i).required = false;
+  make_uncertain(entry.begun, entry.ended);
+}
+
+// A hook over several tensors is called at one of them, and only if the others are visited too.
+void Pass::make_multi_hooks_uncertain() {
+  for (const MultiHook& hook : multi_hooks_) {
+    const std::vector<Edge>& targets = in_.multi_targets(hook.hook);
+    const bool sure = std::all_of(targets.begin(), targets.end(), [&](const Edge& target) {
+      return !hooks_run_at(target.node) || certain(index_.at(target.node));
+    });
+    if (!sure) make_uncertain(hook.begun, hook.ended);
   }
-  in_.make_uncertain(entry.first_step, entry.last_step, entry.first_touched, entry.last_touched);
 }
 
 // Everything that the pass did so far, its callbacks too.
@@ -1010,10 +1078,7 @@ void Pass::make_all_uncertain() {
   for (const Entry& entry : entries_) {
     entry.node->release_unknown |= entry.visited && !step_.keep_graph;
   }
-  for (std::int32_t i = first_event_; i < trace_.event_count(); ++i) {
-    trace_.event(i).required = false;
-  }
-  in_.make_uncertain(first_step_, in_.step_count(), first_touched_, in_.touched_count());
+  make_uncertain(started_, now());
 }
 
 // CB-1, CB-4, CB-6.

@@ -43,6 +43,11 @@ class Pass {
     std::int32_t slot = 0;
   };
 
+  // How many events, results of steps and changed things there were.
+  struct Moment {
+    std::int32_t events = 0, steps = 0, touched = 0;
+  };
+
   // What the pass knows of a node.
   struct Entry {
     GraphNode* node = nullptr;
@@ -52,15 +57,13 @@ class Pass {
     bool visited = false;
     bool accumulates = false;  // a leaf that gradients go into
     bool optional = false;     // its node stands for a part of another one: engines need not run it
+    bool bypassed = false;     // what it gets through a change of its view may go past it
     std::vector<Capture> captures;
     Gradients slots;                      // sums so far
     Cursor after;                         // the last events of those that delivered
     Cursor last;                          // its own last events
     std::vector<std::int32_t> producers;  // only where an error may be unordered
-    // What was made while it was visited: events, results of steps, changed gradients.
-    std::int32_t first_event = 0, last_event = 0;
-    std::int32_t first_step = 0, last_step = 0;
-    std::int32_t first_touched = 0, last_touched = 0;
+    Moment begun, ended;                  // its visit
 
     bool is_visited() const { return runs || !captures.empty(); }
   };
@@ -70,7 +73,9 @@ class Pass {
   };
 
   // ---- Setting up
-  void check_arguments() const;
+  void check_arguments();
+  Thrown or_of_seeds(Thrown first);
+  Tensor* seed_of(const Root& root);
   std::int32_t entry_of(GraphNode* node);
   void reach();
   void find_optional();
@@ -92,6 +97,8 @@ class Pass {
   Gradients visit_parts(Entry& entry);
   void follow_order(const Entry& entry);
   void note_order(Entry& entry);
+  void free_bypassed(const Entry& entry);
+  void refuse_change_by_hook(const Entry& entry) const;
   void pass_on(const Entry& entry, const Edge& edge);
   void call_tensor_hooks(Entry& entry, std::size_t slot);
   void call_all_tensor_hooks(Entry& entry);
@@ -131,7 +138,10 @@ class Pass {
   [[noreturn]] void fail_unordered();
   bool certain(std::int32_t index) const;
   bool leads_to(std::int32_t index, std::int32_t target) const;
+  Moment now() const;
+  void make_uncertain(const Moment& begin, const Moment& end);
   void make_uncertain(Entry& entry);
+  void make_multi_hooks_uncertain();
   void make_all_uncertain();
   void run_callbacks();
   bool callbacks_are_ordered() const;
@@ -159,6 +169,7 @@ class Pass {
     HookId hook = no_id;
     std::int32_t missing = 0;  // participating gradients to come
     Gradients gradients;
+    Moment begun, ended;  // its call
   };
   std::vector<MultiHook> multi_hooks_;
   bool capture_first_ = false;  // HOOK-1
@@ -166,7 +177,7 @@ class Pass {
   bool one_maker_ = true;       // all nodes made by one thread
   std::int32_t visits_ = 0;
   std::int32_t current_ = no_id;  // the entry that is visited
-  std::int32_t first_event_ = 0, first_step_ = 0, first_touched_ = 0;
+  Moment started_;
   Cursor begin_;         // before anything of the pass
   Cursor ordinary_;      // the last ordinary node that left events
   Cursor accumulators_;  // leaf accumulators since then

@@ -228,7 +228,9 @@ std::vector<std::string> files_at(const std::string& path) {
   std::vector<std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(path)) {
     const bool is_json = entry.is_regular_file() && entry.path().extension() == ".json";
-    const bool is_expectation = entry.path().parent_path().filename() == "expectations";
+    const fs::path folder = entry.path().parent_path();
+    const bool is_expectation =
+        folder.filename() == "expectations" || folder.parent_path().filename() == "expectations";
     if (is_json && !is_expectation) files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());

@@ -1,0 +1,264 @@
+#include "fuzz/known.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "conformance/runner/file_text.h"
+#include "conformance/spec/spec.h"
+#include "fuzz/index.h"
+
+namespace gradcts::fuzz {
+
+namespace {
+
+// ---- Circumstances
+
+bool is_leaf(const Scenario& s, ValueId value) {
+  return s.values[at(value)].origin == Value::Origin::leaf;
+}
+
+bool has_tensor_hook(const Scenario& s, ValueId value) {
+  return std::any_of(s.hooks.begin(), s.hooks.end(), [&](const Hook& hook) {
+    return hook.kind == HookKind::tensor && hook.values[0] == value;
+  });
+}
+
+bool leaf_hook_gets_nothing(const Scenario& s, const Expectation* expectation) {
+  if (expectation == nullptr) return false;
+  return std::any_of(expectation->events.begin(), expectation->events.end(),
+                     [&](const ExpectedEvent& expected) {
+                       const Event& event = expected.event;
+                       return event.kind == EventKind::tensor_hook &&
+                              is_leaf(s, s.hooks[at(event.subject)].values[0]) &&
+                              !event.values.empty() && !event.values[0];
+                     });
+}
+
+bool leaf_has_tensor_and_pre_hooks(const Scenario& s, const Expectation*) {
+  return std::any_of(s.hooks.begin(), s.hooks.end(), [&](const Hook& hook) {
+    if (hook.kind != HookKind::node_pre || !is_accumulator(s, hook.node)) return false;
+    const auto leaf = at(hook.node) - s.nodes.size();
+    return has_tensor_hook(s, s.leaves[leaf].value);
+  });
+}
+
+bool node_hook_returns_a_wrong_count(const Scenario& s, const Expectation*) {
+  return std::any_of(s.hooks.begin(), s.hooks.end(), [&](const Hook& hook) {
+    const bool pre = hook.kind == HookKind::node_pre;
+    if ((!pre && hook.kind != HookKind::node_post) || !hook.script.returns) return false;
+    std::size_t count = pre ? 1 : 0;  // of an accumulator
+    if (!is_accumulator(s, hook.node)) {
+      const Node& node = s.nodes[at(hook.node)];
+      count = pre ? node.outputs.size() : node.inputs.size();
+    }
+    return hook.script.returns->size() != count;
+  });
+}
+
+bool seed_is_a_value(const Scenario& s, const Expectation*) {
+  bool found = false;
+  for_each_step(s, [&](const Step& step) {
+    const auto* pass = std::get_if<PassStep>(&step.action);
+    if (pass == nullptr) return;
+    for (const Root& root : pass->roots) found |= root.seed.value != no_id;
+  });
+  return found;
+}
+
+// Whether the node's history leads to the other one.
+bool leads_to(const Scenario& s, NodeId node, NodeId other) {
+  std::vector<NodeId> todo{node};
+  std::set<NodeId> seen;
+  while (!todo.empty()) {
+    const NodeId next = todo.back();
+    todo.pop_back();
+    if (next == other) return true;
+    if (!seen.insert(next).second) continue;
+    for (const ValueId input : s.nodes[at(next)].inputs) {
+      const Value& value = s.values[at(input)];
+      if (value.origin == Value::Origin::node_output) todo.push_back(value.producer);
+    }
+  }
+  return false;
+}
+
+bool changed_by_its_own_history(const Scenario& s, const Expectation*) {
+  for (const Node& changing : s.nodes) {
+    if (!spec_of(changing.operation).in_place || changing.inputs.size() < 2) continue;
+    const Value& other = s.values[at(changing.inputs[1])];
+    if (other.origin != Value::Origin::node_output) continue;
+    for (std::size_t i = 0; i < s.nodes.size(); ++i) {
+      const auto& inputs = s.nodes[i].inputs;
+      const bool uses = std::find(inputs.begin(), inputs.end(), changing.inputs[0]) != inputs.end();
+      if (uses && leads_to(s, other.producer, static_cast<NodeId>(i))) return true;
+    }
+  }
+  return false;
+}
+
+bool view_is_changed_unrecorded(const Scenario& s, const Expectation*) {
+  const auto is_view = [&](ValueId id) {
+    const Value& value = s.values[at(id)];
+    return value.origin == Value::Origin::node_output &&
+           spec_of(s.nodes[at(value.producer)].operation).makes_view;
+  };
+  bool changes = false;
+  for_each_step(
+      s, [&](const Step& step) { changes |= std::holds_alternative<ChangeStep>(step.action); });
+  if (!changes) return false;
+  for (std::size_t i = 0; i < s.values.size(); ++i) {
+    if (is_view(static_cast<ValueId>(i))) return true;
+  }
+  return false;
+}
+
+// ---- Reading
+
+constexpr std::string_view schema = "gradcts.known_findings/1";
+
+std::string text_of(const Json& json, const std::string& path, const char* field, bool required) {
+  if (!json.contains(field)) {
+    if (required) throw FormatError(path, fmt::format("'{}' is missing", field));
+    return "";
+  }
+  if (!json[field].is_string() || json[field].get<std::string>().empty()) {
+    throw FormatError(fmt::format("{}.{}", path, field), "expected a text that is not empty");
+  }
+  return json[field].get<std::string>();
+}
+
+void refuse_unknown(const Json& json, const std::string& path,
+                    const std::set<std::string_view>& known) {
+  for (const auto& [field, value] : json.items()) {
+    if (!known.contains(field)) {
+      throw FormatError(path.empty() ? field : fmt::format("{}.{}", path, field),
+                        fmt::format("unknown field; known: {}", fmt::join(known, ", ")));
+    }
+  }
+}
+
+std::vector<std::string> clauses_of(const Json& json, const std::string& path) {
+  std::vector<std::string> clauses;
+  if (!json.contains("clauses")) return clauses;
+  if (!json["clauses"].is_array()) throw FormatError(path + ".clauses", "expected a list");
+  for (const Json& clause : json["clauses"]) {
+    const std::string name = clause.is_string() ? clause.get<std::string>() : "";
+    if (name != "crash" && name != "hang" && !find_clause(name)) {
+      throw FormatError(path + ".clauses", fmt::format("no clause '{}'", name));
+    }
+    clauses.push_back(name);
+  }
+  return clauses;
+}
+
+KnownFinding read_entry(const Json& json, const std::string& path) {
+  if (!json.is_object()) throw FormatError(path, "expected an object");
+  refuse_unknown(json, path,
+                 {"name", "says", "when", "clauses", "run", "report", "reason", "example"});
+  KnownFinding entry;
+  entry.name = text_of(json, path, "name", true);
+  entry.says = text_of(json, path, "says", false);
+  entry.when = text_of(json, path, "when", false);
+  if (entry.says.empty() == entry.when.empty()) {
+    throw FormatError(path, "expected one of 'says' and 'when'");
+  }
+  const auto& all = all_circumstances();
+  const auto is_known = [&](const Circumstance& one) { return one.name == entry.when; };
+  if (!entry.when.empty() && std::none_of(all.begin(), all.end(), is_known)) {
+    throw FormatError(path + ".when", fmt::format("no circumstance '{}'", entry.when));
+  }
+  entry.clauses = clauses_of(json, path);
+  if (json.contains("run")) {
+    if (json["run"] != false || entry.when.empty()) {
+      throw FormatError(path + ".run", "expected false, and 'when'");
+    }
+    entry.run = false;
+  }
+  entry.report = text_of(json, path, "report", true);
+  entry.reason = text_of(json, path, "reason", true);
+  if (!json.contains("example")) throw FormatError(path, "'example' is missing");
+  entry.example = json["example"];
+  return entry;
+}
+
+bool circumstance_holds(std::string_view name, const Scenario& scenario,
+                        const Expectation* expectation) {
+  for (const Circumstance& one : all_circumstances()) {
+    if (one.name == name) return one.holds(scenario, expectation);
+  }
+  return false;
+}
+
+}  // namespace
+
+const std::vector<Circumstance>& all_circumstances() {
+  static const std::vector<Circumstance> all{
+      {"leaf-hook-of-nothing", "a tensor hook of a leaf is given an undefined gradient",
+       leaf_hook_gets_nothing},
+      {"leaf-tensor-and-pre-hooks", "a leaf has tensor hooks, and its accumulator has pre-hooks",
+       leaf_has_tensor_and_pre_hooks},
+      {"node-hook-wrong-count", "a hook of a node returns too many or too few gradients",
+       node_hook_returns_a_wrong_count},
+      {"seed-is-a-value", "a pass is seeded with a value of the program", seed_is_a_value},
+      {"changed-by-its-own-history",
+       "a value that a node takes is changed in place by what was made from that node",
+       changed_by_its_own_history},
+      {"change-of-viewed", "there are views, and a step changes elements unrecorded",
+       view_is_changed_unrecorded},
+  };
+  return all;
+}
+
+KnownFindings read_known_findings(const Json& json) {
+  if (!json.is_object()) throw FormatError("", "expected an object");
+  refuse_unknown(json, "", {"schema", "known"});
+  if (!json.contains("schema") || json["schema"] != schema) {
+    throw FormatError("schema", fmt::format("expected \"{}\"", schema));
+  }
+  if (!json.contains("known") || !json["known"].is_array()) {
+    throw FormatError("known", "expected a list");
+  }
+  KnownFindings known;
+  for (const Json& entry : json["known"]) {
+    known.push_back(read_entry(entry, fmt::format("known[{}]", known.size())));
+  }
+  return known;
+}
+
+KnownFindings load_known_findings(const std::string& file) {
+  try {
+    return read_known_findings(parse_json(read_file(file)));
+  } catch (const FormatError& problem) {
+    throw std::runtime_error(fmt::format("{}: {}", file, problem.what()));
+  }
+}
+
+std::string left_out_as(const KnownFindings& known, const Scenario& scenario) {
+  for (const KnownFinding& entry : known) {
+    if (!entry.run && circumstance_holds(entry.when, scenario, nullptr)) return entry.name;
+  }
+  return "";
+}
+
+std::string known_as(const KnownFindings& known, std::string_view clause,
+                     const std::vector<std::string>& texts, const Scenario& scenario,
+                     const Expectation* expectation) {
+  for (const KnownFinding& entry : known) {
+    const auto& clauses = entry.clauses;
+    if (!clauses.empty() && std::find(clauses.begin(), clauses.end(), clause) == clauses.end()) {
+      continue;
+    }
+    const auto says = [&](const std::string& text) {
+      return text.find(entry.says) != std::string::npos;
+    };
+    const bool fits = entry.when.empty() ? std::any_of(texts.begin(), texts.end(), says)
+                                         : circumstance_holds(entry.when, scenario, expectation);
+    if (fits) return entry.name;
+  }
+  return "";
+}
+
+}  // namespace gradcts::fuzz

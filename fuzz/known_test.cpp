@@ -1,0 +1,62 @@
+#include "fuzz/known.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fuzz/trial.h"
+
+namespace gradcts::fuzz {
+namespace {
+
+Json entry(const std::string& more) {
+  return parse_json(
+      R"({"schema": "gradcts.known_findings/1", "known": [{"name": "a", "report": "new",
+                        "reason": "because", "example": {}, )" +
+      more + "}]}");
+}
+
+TEST(Known, IsReadStrictly) {
+  EXPECT_EQ(read_known_findings(entry(R"("says": "words")"))[0].says, "words");
+  const auto refuses = [](const std::string& more, const std::string& why) {
+    EXPECT_THAT([&] { read_known_findings(entry(more)); },
+                testing::ThrowsMessage<FormatError>(testing::HasSubstr(why)));
+  };
+  refuses(R"("says": "words", "when": "seed-is-a-value")", "expected one of 'says' and 'when'");
+  refuses(R"("when": "it-rains")", "no circumstance 'it-rains'");
+  refuses(R"("says": "words", "clauses": ["NONE-1"])", "no clause 'NONE-1'");
+  refuses(R"("says": "words", "run": false)", "expected false, and 'when'");
+  refuses(R"("says": "words", "seys": "words")", "unknown field");
+}
+
+TEST(Known, NarrowsToItsClauses) {
+  const KnownFindings known =
+      read_known_findings(entry(R"("says": "words", "clauses": ["crash"])"));
+  EXPECT_EQ(known_as(known, "crash", {"some words"}, {}, nullptr), "a");
+  EXPECT_EQ(known_as(known, "ERR-1", {"some words"}, {}, nullptr), "");
+  EXPECT_EQ(known_as(known, "crash", {"others"}, {}, nullptr), "");
+}
+
+#ifdef GRADCTS_LIBTORCH_ADAPTER
+
+// Each entry is a fault that is still there, is recognised, and is the engine's and not ours.
+TEST(Known, ExamplesOfLibtorchFailAsTheySay) {
+  const auto libtorch = open_engine(GRADCTS_LIBTORCH_ADAPTER);
+  const auto reference = open_engine("reference");
+  const KnownFindings known = load_known_findings(GRADCTS_KNOWN_FINDINGS "/libtorch.json");
+  EXPECT_FALSE(known.empty());
+  for (const KnownFinding& one : known) {
+    const Scenario scenario = read_scenario(one.example);
+    EXPECT_EQ(reference->run(scenario).kind, Finding::Kind::pass)
+        << one.name << ": " << reference->run(scenario).detail;
+    const Finding finding = libtorch->run(scenario);
+    EXPECT_EQ(finding.kind, Finding::Kind::fail) << one.name;
+    const Expectation expectation = expect(scenario, libtorch->dialect());
+    EXPECT_EQ(known_as({one}, finding.clause, finding.texts, scenario, &expectation), one.name)
+        << finding.clause << ": " << finding.detail;
+  }
+}
+
+#endif
+
+}  // namespace
+}  // namespace gradcts::fuzz
