@@ -30,6 +30,10 @@ struct Beacon {
   std::atomic<std::uint64_t> latest{0};
 };
 
+std::string group_of_known(const std::string& name) {
+  return std::string(known_prefix).append(name);
+}
+
 // ------------------------------------------------------------------------------------------------
 // In the worker
 
@@ -104,7 +108,7 @@ class Worker {
     const Expectation expectation = expect(scenario, engine_->dialect());
     const std::string name =
         known_as(options_.known, finding.clause, finding.texts, scenario, &expectation);
-    if (!name.empty()) finding.clause = fmt::format("{}{}", known_prefix, name);
+    if (!name.empty()) finding.clause = group_of_known(name);
     return finding;
   }
 
@@ -302,7 +306,7 @@ class Process {
     const std::uint64_t number = latest - 1;
     const Scenario scenario = random_scenario(options_.seed, number, options_.claims);
     const std::string known = known_as(options_.known, how, {detail}, scenario, nullptr);
-    const std::string clause = known.empty() ? how : fmt::format("{}{}", known_prefix, known);
+    const std::string clause = known.empty() ? how : group_of_known(known);
     lost_.push_back({number, clause, detail, size_of(scenario)});
     send();
     return std::nullopt;
