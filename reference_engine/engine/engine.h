@@ -109,7 +109,8 @@ class Engine {
   // Ends all threads, and waits for that for as many seconds in all as GRADCTS_SHUTDOWN_WAIT_LIMIT
   // says (10 if unset, 0 does not wait). Threads that are inside a node are left to themselves, and
   // nothing that they use is freed. Passes that run are completed, with those nested in them; later
-  // ones throw Error(stopped). Calling it twice is calling it once.
+  // ones throw Error(stopped). Calling it twice is calling it once. From inside a pass, it waits in
+  // vain for the threads that this pass runs on.
   void stop();
 
   int device_thread_count() const;

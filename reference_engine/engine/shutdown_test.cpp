@@ -290,6 +290,34 @@ TEST(Shutdown, SHUT_3_a_stop_that_meets_the_first_pass) {
   }
 }
 
+// The moment in which a pass has been let in and does not yet count on device threads.
+class StopsWhilePlanning : public PassCompiler {
+ public:
+  explicit StopsWhilePlanning(Engine& engine) : engine_(engine) {}
+  void plan(GraphTask& task, const std::vector<Target>* targets) override {
+    plan_pass(task, targets);
+    engine_.stop();
+  }
+
+ private:
+  Engine& engine_;
+};
+
+TEST(Shutdown, SHUT_3_a_stop_while_a_pass_is_planned) {
+  const WaitLimit limit(no_limit);
+  for (const bool has_thread : {false, true}) {
+    Engine engine;
+    if (has_thread) run_on(engine, sim0);
+    engine.set_compiler(std::make_shared<StopsWhilePlanning>(engine));
+    EXPECT_EQ(category_of([&] { run_on(engine, sim0); }), ErrorCategory::stopped);
+    EXPECT_EQ(engine.device_thread_count(), 0);
+  }
+  Engine engine;
+  engine.set_compiler(std::make_shared<StopsWhilePlanning>(engine));
+  run_on(engine, cpu);  // needs no thread that could be gone
+  EXPECT_TRUE(is_stopped(engine));
+}
+
 TEST(ShutdownDeathTest, SHUT_3_engines_may_be_destroyed_after_main) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(

@@ -10,9 +10,10 @@
 namespace gradcts::reference {
 namespace {
 
-// The counts of one thread: written by it alone, read by anyone. Cells are never freed, and taken
-// over by later threads, so that what a thread counted stays counted after its end.
-struct Cell {
+// The counts of one thread: written by it alone, read by anyone, and in a cache line of their own.
+// Cells are never freed, and taken over by later threads, so that what a thread counted stays
+// counted after its end.
+struct alignas(64) Cell {
   std::array<CountAtomic<std::int64_t>, live_kind_count> counts{};
   bool taken = true;
 };
