@@ -172,6 +172,7 @@ bool is_left_alone(const std::string& feature) {
       "operation.where",
       "pass.announced",
       "pass.asynchronous",
+      "pass.nested.alone",
       "pass.no_roots",
   };
   return feature.starts_with("reducer") || alone.count(feature) > 0;

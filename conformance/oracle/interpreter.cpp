@@ -568,7 +568,12 @@ class Interpreter::Inside {
         frame_(interpreter.frame_, nullptr) {
     interpreter.passes_.push_back({&pass, callers_recording, interpreter.modes_});
   }
-  ~Inside() { interpreter_.passes_.pop_back(); }
+  ~Inside() {
+    const Pass* ended = interpreter_.passes_.back().pass;
+    interpreter_.passes_.pop_back();
+    if (!ended->leaves_its_queue() || !interpreter_.follows("REENT-2", "any-ready")) return;
+    for (const Running& outer : interpreter_.passes_) outer.pass->pause();
+  }
 
  private:
   Interpreter& interpreter_;

@@ -284,6 +284,25 @@ TEST(Hooks, WithCaptureFirstRetainGradStandsWithTheTensorsHooks) {
   }
 }
 
+TEST(Nested, REENT_2_WithAnyReadyWhoWaitsForADeviceMayRunOuterNodes) {
+  const std::string body =
+      "'leaves': [{'name': 'x', 'value': 3}, {'name': 'y', 'value': 4},"
+      "           {'name': 'p', 'value': {'device': 'sim:0', 'shape': [], 'values': [2]}}],"
+      "'nodes': [{'name': 'inner', 'op': 'custom', 'inputs': ['p']},"
+      "          {'name': 'older', 'op': 'custom', 'inputs': ['x']},"
+      "          {'name': 'newer', 'op': 'custom', 'inputs': ['y'], 'backward': {'steps':"
+      "           [{'do': 'backward', 'roots': [{'value': 'inner', 'seed': {'device': 'sim:0',"
+      "             'shape': [], 'values': [3]}}]}]}},"
+      "          {'name': 'top', 'op': 'custom', 'inputs': ['older', 'newer']}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'top', 'seed': 5}]}]";
+  const Told strict(body);
+  EXPECT_TRUE(strict.ordered("exit newer", "enter older"));
+  const Told loose(scenario_of(body), make_dialect("reference", {{"REENT-2", "any-ready"}}));
+  EXPECT_TRUE(loose.ordered("enter newer", "enter older"));
+  EXPECT_FALSE(loose.ordered("exit newer", "enter older"));
+  EXPECT_TRUE(loose.ordered("exit inner", "exit newer"));
+}
+
 TEST(Hooks, HooksOfTwoOutputsOfANodeAreUnordered) {
   const Told told(
       "'leaves': [{'name': 'a', 'value': [1, 2]}],"

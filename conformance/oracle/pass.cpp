@@ -463,6 +463,12 @@ void Pass::note_order(Entry& entry) {
     for (const Point& point : entry.last) all_.push_back({point.event, "CB-1"});
     return;
   }
+  if (paused_at_ != no_id) {
+    ordinary_ = {{paused_at_, nullptr}};
+    accumulators_.clear();
+    join(all_, entry.last);
+    return;
+  }
   if (entry.node->leaf) {
     for (const Point& point : entry.last) accumulators_.push_back(point);
   } else {
@@ -621,9 +627,15 @@ void Pass::call_multi_hook(HookId hook, const GraphNode& node, std::int32_t slot
 bool Pass::may_follow(std::int32_t index, std::int32_t other) const {
   if (index == other) return false;
   if (!(one_queue_ && one_maker_)) return !leads_to(other, index);
+  if (paused_at_ != no_id) return true;
   const Entry& entry = entries_[static_cast<std::size_t>(index)];
   const Entry& earlier = entries_[static_cast<std::size_t>(other)];
   return entry.node->leaf && earlier.node->leaf && entry.ready_at == earlier.ready_at;
+}
+
+void Pass::pause() {
+  if (current_ == no_id || paused_at_ != no_id) return;
+  paused_at_ = entries_[static_cast<std::size_t>(current_)].first_event;
 }
 
 bool Pass::is_unordered(const GraphNode* node) const {
@@ -963,11 +975,11 @@ void Pass::check_nan(const Gradients& outputs) const {
 // -------------------------------------------------------------------------------------------------
 
 // ERR-2: no further node starts. Only what is unordered against the failing node may still have
-// run: leaf accumulators that were ready together, or, on several queues, all that the node does
-// not wait for.
+// run: leaf accumulators that were ready together; what may run inside a visit that was paused; or,
+// on several queues, all that the node does not wait for.
 void Pass::fail(std::int32_t index, Thrown thrown) {
   failures_.push_back({index, std::move(thrown)});
-  if (!(one_queue_ && one_maker_)) return;
+  if (!(one_queue_ && one_maker_) || paused_at_ != no_id) return;
   const Entry& failed = entries_[static_cast<std::size_t>(index)];
   std::erase_if(ready_, [&](std::int32_t other) {
     const Entry& entry = entries_[static_cast<std::size_t>(other)];
@@ -1029,6 +1041,7 @@ bool Pass::certain(std::int32_t index) const {
   }
   const Entry& failed = entries_[static_cast<std::size_t>(failures_[0].entry)];
   if (&entry == &failed) return failures_.size() == 1;
+  if (paused_at_ != no_id) return entry.first_event < paused_at_;
   return !(failed.node->leaf && entry.node->leaf && entry.ready_at == failed.ready_at);
 }
 

@@ -35,6 +35,10 @@ class Pass {
   bool is_plain_backward() const;
   // Whether the visit of this node and the one that is under way now may come in either order.
   bool is_unordered(const GraphNode* node) const;
+  // A pass inside the visit that is under way waits for another queue: from here on other nodes may
+  // run inside that visit, on the same thread (REENT-2, any-ready).
+  void pause();
+  bool leaves_its_queue() const { return !one_queue_; }
   void queue_callback(CallbackId callback) { callbacks_.push_back({callback, current_}); }
 
  private:
@@ -182,6 +186,7 @@ class Pass {
   Cursor ordinary_;      // the last ordinary node that left events
   Cursor accumulators_;  // leaf accumulators since then
   Cursor all_;           // what the end of the pass follows
+  std::int32_t paused_at_ = no_id;  // the first event of the first visit that was paused
   Cursor loose_;         // and what no node follows
 };
 

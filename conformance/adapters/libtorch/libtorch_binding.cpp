@@ -1,5 +1,5 @@
-// libtorch, the C++ library under PyTorch, as an engine under test: on the CPU, through the C++
-// interface of the installed version (written for 1.13).
+// libtorch, the C++ library under PyTorch, as an engine under test: through the C++ interface of
+// the installed version (written for 1.13), on the CPU and on simulated CUDA (simulated_cuda.h).
 //
 // What only Python offers there is not claimed: hooks after accumulation, over several tensors, on
 // captures and on saved tensors, zeros for unused inputs, asking whether a node will run. Seeds
@@ -7,6 +7,7 @@
 // take them.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <c10/core/StreamGuard.h>
 #include <c10/util/Logging.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -27,11 +28,14 @@
 #include "conformance/adapters/libtorch/hooks.h"
 #include "conformance/adapters/libtorch/operations.h"
 #include "conformance/adapters/libtorch/plain_data.h"
+#include "conformance/adapters/libtorch/simulated_cuda.h"
 
 namespace gradcts::libtorch {
 namespace {
 
 namespace ag = torch::autograd;
+namespace ref = gradcts::reference;
+constexpr ref::DeviceType sim = ref::DeviceType::sim;
 using at::Tensor;
 using List = ag::variable_list;
 
@@ -84,15 +88,7 @@ std::int64_t user_state() {
 
 class ScopedSettings {
  public:
-  ScopedSettings(Binding&, const WithStep& step, kit::SettingBodies<Binding> bodies)
-      : anomaly_(ag::AnomalyMode::is_enabled()), check_nan_(ag::AnomalyMode::should_check_nan()) {
-    if (step.recording) recording_.emplace(*step.recording);
-    if (step.anomaly) ag::AnomalyMode::set_enabled(*step.anomaly, step.check_nan.value_or(true));
-    if (step.user_state) {
-      auto state = std::make_shared<UserState>(*step.user_state, bodies.user_state);
-      user_state_.emplace(c10::DebugInfoKind::TEST_INFO, std::move(state));
-    }
-  }
+  ScopedSettings(Binding& binding, const WithStep& step, kit::SettingBodies<Binding> bodies);
   ~ScopedSettings() { ag::AnomalyMode::set_enabled(anomaly_, check_nan_); }
 
  private:
@@ -100,7 +96,18 @@ class ScopedSettings {
   const bool check_nan_;
   std::optional<at::AutoGradMode> recording_;
   std::optional<c10::DebugInfoGuard> user_state_;
+  std::optional<c10::DeviceGuard> device_;
+  std::optional<c10::StreamGuard> stream_;
 };
+
+// Scenarios' names of the devices that an error is about.
+std::string in_names_of_scenarios(std::string text) {
+  const std::string ours = "sim:", its = "cuda:";
+  for (auto at = text.find(its); at != std::string::npos; at = text.find(its, at)) {
+    text.replace(at, its.size(), ours);
+  }
+  return text;
+}
 
 // ---- The binding ----
 
@@ -147,9 +154,16 @@ struct Binding {
              "observe.needed",
 
              "observe.anomaly",
+             "observe.device",
+             "observe.stream",
+             "observe.stream_events",
+             "observe.stream_waits",
              "observe.live_objects",
              "destructor.*",
              "threads",
+             "device.sim",
+             "device.set",
+             "streams",
              "layout.*",
              "grad.*",
              "change.*",
@@ -165,9 +179,12 @@ struct Binding {
              "operation.*",
              "type.*"}};
   }
-  explicit Binding(const Scenario&) {
+  explicit Binding(const Scenario& scenario) : counts_before_(ref::stream_counts(sim)) {
     at::set_num_threads(1);
     c10::SetStackTraceFetcher([] { return std::string(); });  // dear, and of no use here
+    for (const gradcts::Stream& stream : scenario.streams) {
+      streams_.push_back(ref::make_stream(simulated(device_of(stream.device))));
+    }
   }
   // What a failed pass left in this thread's queue goes with the next pass (ERR-3).
   void finish() {
@@ -186,6 +203,7 @@ struct Binding {
     at::NoGradGuard no_recording;
     TensorValue value;
     value.type = type_of(tensor);
+    value.device = device_of(tensor.device());
     value.shape = shape_of(tensor.sizes());
     if (!tensor.is_sparse() && !tensor.is_contiguous()) value.strides = shape_of(tensor.strides());
     tensor.is_sparse() ? read_sparse(tensor, value) : read_elements(tensor, value);
@@ -219,7 +237,7 @@ struct Binding {
   Tensor product(const Tensor& x, const Tensor& y) const { return x.mul(y); }
   Tensor expanded(const Tensor& x, const Shape& shape) const { return x.expand(sizes(shape)); }
   Tensor cast(const Tensor& x, ScalarType type) const { return libtorch::cast(x, type); }
-  Tensor moved(const Tensor& x, Device) const { return x; }
+  Tensor moved(const Tensor& x, Device device) const { return x.to(device_of(device)); }
 
   void apply(const gradcts::Node& node, const List& inputs, List& outputs) const {
     if (node.operation == Operation::unbind) {
@@ -339,7 +357,7 @@ struct Binding {
       text = e.what();
     } catch (...) {
     }
-    return {category_of(text), "", false, text};
+    return {category_of(text), "", false, in_names_of_scenarios(std::move(text))};
   }
 
   static bool inside_pass() { return ag::get_current_graph_task_exec_info() != nullptr; }
@@ -349,6 +367,8 @@ struct Binding {
     state.anomaly = ag::AnomalyMode::is_enabled();
     state.inside_pass = inside_pass();
     state.user_state = user_state();
+    state.device = ref::current_device(sim).index;
+    state.stream = current_stream();
     return state;
   }
   std::int64_t observe(const ObserveStep& step, const NodeHandle&) const {
@@ -360,8 +380,29 @@ struct Binding {
     if (step.what == What::checkpoint_valid) {
       return ag::Engine::get_default_engine().is_checkpoint_valid();
     }
+    if (step.what == What::device) return ref::current_device(sim).index;
+    if (step.what == What::stream) return current_stream();
+    const ref::StreamCounts counts = ref::stream_counts(sim);
+    if (step.what == What::stream_events) {
+      return static_cast<std::int64_t>(counts.events_recorded - counts_before_.events_recorded);
+    }
+    if (step.what == What::stream_waits) {
+      return static_cast<std::int64_t>(counts.waits - counts_before_.waits);
+    }
     throw kit::NotOffered("this observation");
   }
+
+  ref::Stream stream(StreamId id) const { return streams_[static_cast<std::size_t>(id)]; }
+  void control_stream(const StreamStep& step) const {
+    if (step.what == StreamStep::What::synchronise) return ref::synchronize(stream(step.stream));
+    ref::wait_stream(stream(step.stream), stream(step.waits_for));
+  }
+  StreamId current_stream() const {
+    const ref::Stream current = ref::current_stream(ref::current_device(sim));
+    const auto found = std::find(streams_.begin(), streams_.end(), current);
+    return found == streams_.end() ? no_id : static_cast<StreamId>(found - streams_.begin());
+  }
+
   std::int64_t needed(const ag::Node& node) const {
     std::int64_t bits = 0;
     for (std::size_t i = 0; i < node.num_outputs(); ++i) {
@@ -370,7 +411,24 @@ struct Binding {
     return bits;
   }
   std::int64_t needed(const NodeHandle& node) const { return needed(*node); }
+
+ private:
+  const ref::StreamCounts counts_before_;
+  std::vector<ref::Stream> streams_;
 };
+
+ScopedSettings::ScopedSettings(Binding& binding, const WithStep& step,
+                               kit::SettingBodies<Binding> bodies)
+    : anomaly_(ag::AnomalyMode::is_enabled()), check_nan_(ag::AnomalyMode::should_check_nan()) {
+  if (step.recording) recording_.emplace(*step.recording);
+  if (step.anomaly) ag::AnomalyMode::set_enabled(*step.anomaly, step.check_nan.value_or(true));
+  if (step.user_state) {
+    auto state = std::make_shared<UserState>(*step.user_state, bodies.user_state);
+    user_state_.emplace(c10::DebugInfoKind::TEST_INFO, std::move(state));
+  }
+  if (step.device) device_.emplace(device_of(*step.device));
+  if (step.stream != no_id) stream_.emplace(cuda_stream(binding.stream(step.stream)));
+}
 
 List ScriptedNode::apply(List&& gradients) {
   for (std::size_t i = 0; materialise_ && i < gradients.size(); ++i) {

@@ -130,7 +130,10 @@ inline constexpr kit::OperationTable<Apply> operations{
     {Operation::conj, [](const List& in, const Node&) { return conjugated(in[0]); }},
     {Operation::cast,
      [](const List& in, const Node& n) { return cast(in[0], attribute<ScalarType>(n, 0)); }},
-    {Operation::to_device, [](const List& in, const Node&) { return cast(in[0], type_of(in[0])); }},
+    {Operation::to_device,
+     [](const List& in, const Node& n) {
+       return in[0].to(in[0].options().device(device_of(attribute<Device>(n, 0))), false, true);
+     }},
     {Operation::add_in_place, [](const List& in, const Node&) { return in[0].add_(in[1]); }},
     {Operation::sub_in_place, [](const List& in, const Node&) { return in[0].sub_(in[1]); }},
     {Operation::mul_in_place, [](const List& in, const Node&) { return in[0].mul_(in[1]); }},

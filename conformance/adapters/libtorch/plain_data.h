@@ -34,11 +34,21 @@ inline Shape shape_of(at::IntArrayRef sizes) {
   return Shape(sizes.begin(), sizes.end());
 }
 
+// Scenarios' `sim:N` is `cuda:N`, which is simulated (simulated_cuda.h).
+inline at::Device device_of(Device device) {
+  if (device.type == DeviceType::cpu) return at::kCPU;
+  if (device.type == DeviceType::sim) return {at::kCUDA, device.index};
+  throw std::logic_error("a device that libtorch does not have here");
+}
+inline Device device_of(at::Device device) {
+  return device.is_cpu() ? Device{} : Device{DeviceType::sim, device.index()};
+}
+
 // Elements in row-major order as a dense tensor.
 inline Tensor dense(const TensorValue& value, at::IntArrayRef shape) {
   auto result = at::empty(shape, value.is_complex() ? at::kComplexDouble : at::kDouble);
   std::copy(value.values.begin(), value.values.end(), static_cast<double*>(result.data_ptr()));
-  return value.type == ScalarType::float64 ? result : result.to(type_of(value.type));
+  return result.to(device_of(value.device), type_of(value.type));
 }
 
 inline Tensor sparse(const TensorValue& value) {
@@ -64,7 +74,7 @@ inline Tensor with_strides(const Tensor& tensor, const Shape& strides) {
 
 inline void read_elements(const Tensor& tensor, TensorValue& value) {
   const auto wide = value.is_complex() ? at::kComplexDouble : at::kDouble;
-  const Tensor elements = tensor.contiguous().to(wide).resolve_conj();
+  const Tensor elements = tensor.cpu().contiguous().to(wide).resolve_conj();
   const auto* data = static_cast<const double*>(elements.data_ptr());
   value.values.assign(data, data + elements.numel() * (value.is_complex() ? 2 : 1));
 }
