@@ -206,7 +206,7 @@ Gradients Interpreter::custom_forward(const Node& node, const Gradients& inputs)
 Gradients Interpreter::run_custom(NodeId id, GraphNode& node, const Gradients& slots) {
   const Node& described = scenario_.nodes[at(id)];
   const CustomNode& custom = *described.custom;
-  give_values(trace_enter(node), slots);
+  give_values(trace_enter(node, slots), slots);
   const bool differentiable = custom.differentiable;
   const bool recording = graph_.recording;
   const Frame frame{&slots, &node, &custom};
@@ -670,21 +670,29 @@ void Interpreter::enter_node(const GraphNode& node) {
 
 // Unset where threads of a pool may stand in for others: beyond the nesting limit (REENT-3), and
 // for the CPU's nodes of nested passes, whose caller may be any thread.
-std::optional<Device> Interpreter::device_of(const GraphNode& node) const {
+std::optional<Device> Interpreter::device_of(const GraphNode& node, const Gradients& slots) const {
   const std::int32_t limit = scenario_.configuration.nesting_limit.value_or(default_nesting_limit);
   const auto depth = static_cast<std::int32_t>(passes_.size());
   if (depth > limit) return std::nullopt;
   const Device device = node.slots.empty() ? Device{} : node.slots[0].device;
   if (device.type == DeviceType::cpu && depth > 1) return std::nullopt;
-  const bool has_others = std::any_of(node.slots.begin(), node.slots.end(),
-                                      [&](const Slot& slot) { return slot.device != device; });
-  if (has_others && follows("DEV-3", "first-buffer")) return std::nullopt;
+  if (follows("DEV-3", "first-buffer") && !is_led_to(device, node, slots)) return std::nullopt;
   return device;
 }
 
-std::int32_t Interpreter::trace_enter(const GraphNode& node) {
+// Whether the gradients that come in lead the node to its device: one is there, and none of another
+// device may be the first.
+bool Interpreter::is_led_to(Device device, const GraphNode& node, const Gradients& slots) const {
+  const bool is_alone = std::all_of(node.slots.begin(), node.slots.end(),
+                                    [&](const Slot& slot) { return slot.device == device; });
+  const bool has_gradient = std::any_of(slots.begin(), slots.end(),
+                                        [](const Tensor* gradient) { return gradient != nullptr; });
+  return is_alone && has_gradient && !node.materialises;
+}
+
+std::int32_t Interpreter::trace_enter(const GraphNode& node, const Gradients& slots) {
   const std::int32_t enter = trace_.node(EventKind::node_enter, node.id, node.instance);
-  trace_.event(enter).device = device_of(node);
+  trace_.event(enter).device = device_of(node, slots);
   return enter;
 }
 

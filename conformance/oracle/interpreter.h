@@ -68,8 +68,8 @@ class Interpreter {
   Tensor* determined(ValueId id) const;
   // Sets the thread-local state that a node sees: a device's thread has its own (STREAM-1, DEV-1).
   void enter_node(const GraphNode& node);
-  // Emits the node's entry.
-  std::int32_t trace_enter(const GraphNode& node);
+  // Emits the node's entry, with the gradients that come in.
+  std::int32_t trace_enter(const GraphNode& node, const Gradients& slots);
 
   // Emits the hook's event and runs its script; what it returns, or nothing.
   std::optional<Gradients> run_hook(HookId hook, EventKind kind, const Gradients& slots);
@@ -125,7 +125,8 @@ class Interpreter {
     }
   }
   void settle_races(std::size_t first);
-  std::optional<Device> device_of(const GraphNode& node) const;
+  std::optional<Device> device_of(const GraphNode& node, const Gradients& slots) const;
+  bool is_led_to(Device device, const GraphNode& node, const Gradients& slots) const;
 
   // ---- Making things
   void make_leaf(std::int32_t index);

@@ -635,7 +635,7 @@ bool Pass::may_follow(std::int32_t index, std::int32_t other) const {
 
 void Pass::pause() {
   if (current_ == no_id || paused_at_ != no_id) return;
-  paused_at_ = entries_[static_cast<std::size_t>(current_)].first_event;
+  paused_at_ = entries_[static_cast<std::size_t>(current_)].begun.events;
 }
 
 bool Pass::is_unordered(const GraphNode* node) const {
@@ -775,7 +775,7 @@ Gradients Pass::run_node(Entry& entry) {
   const Cursor before = trace_.cursor;
   std::int32_t enter = no_id;
   if (traced(node) && !node.scripted) {
-    enter = in_.trace_enter(node);
+    enter = in_.trace_enter(node, entry.slots);
     if (node.on_view) trace_.event(enter).required = false;
     trace_.cursor = before;
   }
@@ -1041,7 +1041,7 @@ bool Pass::certain(std::int32_t index) const {
   }
   const Entry& failed = entries_[static_cast<std::size_t>(failures_[0].entry)];
   if (&entry == &failed) return failures_.size() == 1;
-  if (paused_at_ != no_id) return entry.first_event < paused_at_;
+  if (paused_at_ != no_id) return entry.begun.events < paused_at_;
   return !(failed.node->leaf && entry.node->leaf && entry.ready_at == failed.ready_at);
 }
 

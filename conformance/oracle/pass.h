@@ -182,12 +182,12 @@ class Pass {
   std::int32_t visits_ = 0;
   std::int32_t current_ = no_id;  // the entry that is visited
   Moment started_;
-  Cursor begin_;         // before anything of the pass
-  Cursor ordinary_;      // the last ordinary node that left events
-  Cursor accumulators_;  // leaf accumulators since then
-  Cursor all_;           // what the end of the pass follows
+  Cursor begin_;                    // before anything of the pass
+  Cursor ordinary_;                 // the last ordinary node that left events
+  Cursor accumulators_;             // leaf accumulators since then
+  Cursor all_;                      // what the end of the pass follows
   std::int32_t paused_at_ = no_id;  // the first event of the first visit that was paused
-  Cursor loose_;         // and what no node follows
+  Cursor loose_;                    // and what no node follows
 };
 
 }  // namespace gradcts::oracle
