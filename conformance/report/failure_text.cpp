@@ -99,6 +99,7 @@ std::string replay_command(const RunHeader& header, const std::string& id) {
   std::string command = fmt::format("gradcts replay {} --engine {}", shell_word(id),
                                     shell_word(header.engine_argument));
   if (header.suites_given) command += fmt::format(" --suites {}", shell_word(header.suites));
+  if (!header.dialect.empty()) command += fmt::format(" --dialect {}", shell_word(header.dialect));
   if (header.timeout != std::chrono::seconds(10)) {
     command +=
         fmt::format(" --timeout {:g}", std::chrono::duration<double>(header.timeout).count());

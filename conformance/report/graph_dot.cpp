@@ -12,7 +12,7 @@
 #include "conformance/report/graph.h"
 #include "conformance/report/index.h"
 #include "conformance/report/words.h"
-#include "conformance/runner/file_text.h"
+#include "conformance/scenario/file_text.h"
 
 extern char** environ;
 

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "conformance/report/records.h"
-#include "conformance/runner/file_text.h"
+#include "conformance/scenario/file_text.h"
 
 namespace gradcts {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "conformance/report/failure_text.h"
-#include "conformance/runner/file_text.h"
+#include "conformance/scenario/file_text.h"
 
 namespace gradcts {
 namespace {

@@ -7,9 +7,9 @@
 #include "conformance/report/case_view.h"
 #include "conformance/report/page_data.h"
 #include "conformance/report/records.h"
-#include "conformance/runner/file_text.h"
 #include "conformance/runner/judge.h"
 #include "conformance/scenario/features.h"
+#include "conformance/scenario/file_text.h"
 
 namespace gradcts {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "conformance/report/case_view.h"
 #include "conformance/report/records.h"
-#include "conformance/runner/file_text.h"
 #include "conformance/runner/judge.h"
+#include "conformance/scenario/file_text.h"
 #include "conformance/scenario/test_folder.h"
 
 namespace gradcts {

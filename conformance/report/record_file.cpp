@@ -8,6 +8,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "conformance/scenario/file_text.h"
+
 namespace gradcts {
 namespace {
 
@@ -44,13 +46,31 @@ std::ifstream open(const std::string& file) {
   return in;
 }
 
+// As std::getline, for files that may be anything: no line is longer than `largest_file`.
+bool next_line(std::istream& in, std::string& line, const std::string& file, std::size_t number) {
+  line.clear();
+  using Traits = std::istream::traits_type;
+  for (;;) {
+    const auto character = in.rdbuf()->sbumpc();
+    if (character == '\n') return true;
+    if (character == Traits::eof()) {
+      in.setstate(std::ios::eofbit);
+      return !line.empty();
+    }
+    line.push_back(Traits::to_char_type(character));
+    if (line.size() > largest_file) {
+      fail(file, number, fmt::format("no report: a line of more than {} MiB", largest_file >> 20));
+    }
+  }
+}
+
 }  // namespace
 
 bool read_records(const std::string& file, const std::function<void(const Json&)>& use) {
   std::ifstream in = open(file);
   std::size_t number = 0;
   bool complete = false;
-  for (std::string line; std::getline(in, line);) {
+  for (std::string line; next_line(in, line, file, number + 1);) {
     const bool cut = in.eof();  // the last line has no end
     ++number;
     try {

@@ -11,9 +11,9 @@
 #include "conformance/report/json_lines.h"
 #include "conformance/report/junit.h"
 #include "conformance/report/words.h"
-#include "conformance/runner/file_text.h"
 #include "conformance/runner/judge.h"
 #include "conformance/runner/testing/scenarios.h"
+#include "conformance/scenario/file_text.h"
 #include "conformance/scenario/test_folder.h"
 
 namespace gradcts {
@@ -117,9 +117,11 @@ TEST(ReplayCommand, IsReadyForAShell) {
   header.engine_argument = "reference";
   header.suites = "/tmp/it's";
   header.suites_given = true;
+  header.dialect = "pytorch-1.13";
   header.timeout = std::chrono::milliseconds(2500);
   EXPECT_EQ(replay_command(header, "root/two"),
-            "gradcts replay root/two --engine reference --suites '/tmp/it'\\''s' --timeout 2.5");
+            "gradcts replay root/two --engine reference --suites '/tmp/it'\\''s' --dialect pytorch-1.13 "
+            "--timeout 2.5");
 }
 
 TEST(Xml, HoldsWhateverAnEngineWrote) {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "conformance/runner/file_text.h"
 #include "conformance/runner/selection.h"
+#include "conformance/scenario/file_text.h"
 #include "conformance/spec/spec.h"
 
 namespace gradcts {

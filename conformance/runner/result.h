@@ -45,6 +45,7 @@ struct RunProblem {
 struct RunHeader {
   Description engine;
   std::string engine_argument;  // as the user gave it, for replay commands
+  std::string dialect;          // that the user gave; empty: the one that the engine declares
   std::string suites;           // where the scenarios came from
   bool suites_given = false;    // by the user: replay commands must say so
   std::string expectations;     // the file; empty: none

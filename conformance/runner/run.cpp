@@ -304,6 +304,19 @@ class Lane {
   std::size_t run_in_batch_ = 0;
 };
 
+// A report that cannot be written takes none of the others with it.
+void finish_all(std::span<Reporter* const> reporters, const RunSummary& summary) {
+  std::exception_ptr problem;
+  for (Reporter* reporter : reporters) {
+    try {
+      reporter->on_finish(summary);
+    } catch (...) {
+      if (!problem) problem = std::current_exception();
+    }
+  }
+  if (problem) std::rethrow_exception(problem);
+}
+
 }  // namespace
 
 bool needs_own_worker(const Scenario& scenario) {
@@ -338,7 +351,7 @@ RunSummary run_scenarios(std::span<const PlannedScenario> scenarios, const RunHe
   }
   RunSummary summary = schedule.summary();
   summary.seconds = seconds_since(start);
-  for (Reporter* reporter : reporters) reporter->on_finish(summary);
+  finish_all(reporters, summary);
   return summary;
 }
 

@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "conformance/scenario/fields.h"
+#include "conformance/scenario/file_text.h"
 #include "conformance/scenario/path.h"
 #include "conformance/scenario/suite_expression.h"
 
@@ -194,14 +193,6 @@ void expand_scenario(const Json& json, const std::string& area, const Path& path
       throw FormatError(path.text() + name, error.what());
     }
   }
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) throw FormatError(path, "cannot be read");
-  return text.str();
 }
 
 std::vector<Scenario> scenarios_of_file(const std::string& path) {

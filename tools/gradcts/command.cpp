@@ -8,6 +8,47 @@
 
 namespace gradcts {
 
+void add_scenario_argument(CLI::App& command, std::string& id_or_file) {
+  command.add_option("scenario", id_or_file, "Id of a scenario, or a file with one")
+      ->type_name("ID|FILE")
+      ->required();
+}
+
+void add_engine_option(CLI::App& command, std::string& engine) {
+  command
+      .add_option("--engine", engine,
+                  "Name of an engine, or path of its library or program (default: reference)")
+      ->type_name("NAME|PATH");
+}
+
+void add_dialect_option(CLI::App& command, std::string& dialect) {
+  command
+      .add_option("--dialect", dialect,
+                  "Judge by this dialect, instead of the one that the engine declares")
+      ->type_name("NAME");
+}
+
+void add_timeout_option(CLI::App& command, double& seconds, const std::string& what) {
+  command
+      .add_option("--timeout", seconds,
+                  fmt::format("Seconds for {} before it counts as a hang (default {:g})", what,
+                              seconds))
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.001, 86400.0));
+}
+
+void add_repeat_option(CLI::App& command, int& times) {
+  command
+      .add_option("--repeat", times,
+                  "Run each scenario N times; results that differ are flaky (default 1)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000));
+}
+
+std::chrono::milliseconds milliseconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<int>(seconds * 1000));
+}
+
 void add_suites_option(CLI::App& command, std::string& suites) {
   command
       .add_option(

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -51,7 +52,16 @@ void add_emit_command(CLI::App& program, int& status);
 void add_report_command(CLI::App& program, int& status);
 void add_manual_commands(CLI::App& program, int& status);  // manual and completion
 
+// Options that several commands have, declared once. `what` of a time-out is what it bounds, as in
+// "one scenario"; the default that the help names is what `seconds` holds.
+void add_scenario_argument(CLI::App& command, std::string& id_or_file);
+void add_engine_option(CLI::App& command, std::string& engine);
 void add_suites_option(CLI::App& command, std::string& suites);
+void add_dialect_option(CLI::App& command, std::string& dialect);  // in place of the engine's own
+void add_timeout_option(CLI::App& command, double& seconds, const std::string& what);
+void add_repeat_option(CLI::App& command, int& times);
+
+std::chrono::milliseconds milliseconds(double seconds);
 
 std::unique_ptr<SuiteFolder> load_suites_or_wrong_use(const std::string& path);
 

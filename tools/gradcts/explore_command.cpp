@@ -13,10 +13,11 @@
 #include "conformance/report/words.h"
 #include "conformance/runner/adapter_library.h"
 #include "conformance/runner/engine_locator.h"
-#include "conformance/runner/file_text.h"
 #include "conformance/runner/judge.h"
+#include "conformance/scenario/file_text.h"
 #include "conformance/scenario/json.h"
 #include "tools/gradcts/command.h"
+#include "tools/gradcts/interrupt.h"
 
 namespace gradcts {
 namespace {
@@ -58,9 +59,10 @@ class ExploreCommand {
     refuse_forks();
     engine_ = find_engine_to_explore(options_.engine);
     fill_request();
-    const auto patience = std::chrono::milliseconds(static_cast<int>(options_.timeout * 1000));
-    const Exploration exploration = explore(
-        engine_, request_, [this](const ExploreCounts& c) { show_progress(c); }, patience);
+    const std::atomic<bool>& stop = stop_when_interrupted();
+    const Exploration exploration =
+        explore(engine_, request_, [this](const ExploreCounts& c) { show_progress(c); },
+                milliseconds(options_.timeout), &stop);
     clear_progress();
     if (exploration.answer.kind == ExploreAnswer::Kind::unusable) {
       throw std::runtime_error(fmt::format("{}: {}", id(), exploration.answer.text));
@@ -68,6 +70,7 @@ class ExploreCommand {
     save_frontier(exploration.answer);
     if (exploration.failed()) show_failure(exploration);
     print(conclusion(exploration));
+    if (stop && !exploration.failed()) throw std::runtime_error(interrupted_in_words());
     return exploration.failed() ? not_as_expected : as_expected;
   }
 
@@ -82,6 +85,7 @@ class ExploreCommand {
   }
 
   void fill_request() {
+    if (!options_.frontier.empty()) or_wrong_use([&] { check_writable(options_.frontier); });
     const bool searches = options_.strategy == "exhaustive";
     request_.engine = engine_.path;
     request_.scenario = write_scenario(*planned_.scenario);
@@ -118,11 +122,15 @@ class ExploreCommand {
 
   void save_frontier(const ExploreAnswer& answer) const {
     if (options_.frontier.empty()) return;
-    if (answer.frontier.empty()) {
-      std::filesystem::remove(options_.frontier);  // all was taken
-    } else {
-      write_file(options_.frontier, answer.frontier);
-    }
+    const bool all_taken = answer.kind == ExploreAnswer::Kind::ended && answer.counts.open == 0;
+    if (all_taken) std::filesystem::remove(options_.frontier);
+    if (!answer.frontier.empty()) write_file(options_.frontier, answer.frontier);
+  }
+
+  std::string interrupted_in_words() const {
+    return options_.frontier.empty()
+               ? "interrupted; with `--frontier FILE` what is open would have been kept"
+               : fmt::format("interrupted; what is open is in {}", options_.frontier);
   }
 
   // ---- A failure ----
@@ -240,13 +248,8 @@ void add_explore_command(CLI::App& program, int& status) {
   CLI::App& command = *program.add_subcommand(
       "explore", "Run one scenario under many schedules of its threads, chosen one by one");
   const auto options = std::make_shared<ExploreFlags>();
-  command.add_option("scenario", options->target, "Id of a scenario, or a file with one")
-      ->type_name("ID|FILE")
-      ->required();
-  command
-      .add_option("--engine", options->engine,
-                  "Name of an engine, or path of its library (default: reference)")
-      ->type_name("NAME|PATH");
+  add_scenario_argument(command, options->target);
+  add_engine_option(command, options->engine);
   add_suites_option(command, options->suites);
   command
       .add_option("--strategy", options->strategy,
@@ -286,11 +289,7 @@ void add_explore_command(CLI::App& program, int& status) {
       .add_option("--frontier", options->frontier,
                   "Exhaustive: keep what is open in this file, and go on from it if it is there")
       ->type_name("FILE");
-  command
-      .add_option("--timeout", options->timeout,
-                  "Seconds for one schedule before it counts as a hang (default 60)")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.001, 86400.0));
+  add_timeout_option(command, options->timeout, "one schedule");
   command.footer(
       "Example:\n  gradcts explore thread/separate-graphs/two-callers --strategy pos --schedules "
       "1000");

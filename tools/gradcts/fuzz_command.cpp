@@ -1,27 +1,21 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <filesystem>
 
-#include "conformance/runner/file_text.h"
+#include "conformance/runner/selection.h"
 #include "conformance/runner/suite_folder.h"
+#include "conformance/scenario/file_text.h"
 #include "conformance/scenario/json.h"
 #include "fuzz/campaign.h"
 #include "fuzz/describe.h"
 #include "fuzz/generate.h"
 #include "fuzz/outside.h"
 #include "tools/gradcts/command.h"
+#include "tools/gradcts/interrupt.h"
 
 namespace gradcts {
 namespace {
-
-std::atomic<bool> campaign_stop_asked{false};
-
-void on_campaign_interrupt(int) {
-  campaign_stop_asked = true;
-  std::signal(SIGINT, SIG_DFL);
-}
 
 struct FuzzFlags {
   fuzz::CampaignOptions campaign;
@@ -38,17 +32,6 @@ struct FuzzFlags {
   std::string known;
 };
 
-void read_campaign_shard(const std::string& text, fuzz::CampaignOptions& campaign) {
-  unsigned long long shard = 0, shards = 0;
-  char rest = 0;
-  if (std::sscanf(text.c_str(), "%llu/%llu%c", &shard, &shards, &rest) != 2 || shard < 1 ||
-      shard > shards) {
-    throw WrongUse(fmt::format("--shard {}: expected I/N with 1 <= I <= N", text));
-  }
-  campaign.shard = shard;
-  campaign.shards = shards;
-}
-
 bool is_known(const fuzz::Group& group) {
   return group.clause.starts_with(fuzz::known_prefix);
 }
@@ -64,14 +47,15 @@ fuzz::KnownFindings known_findings(const FuzzFlags& options) {
 }
 
 // The smallest case of each clause that is not shrunk yet.
-void shrink_groups(const FuzzFlags& options, fuzz::Store& store) {
+void shrink_groups(const FuzzFlags& options, fuzz::Store& store, const std::atomic<bool>& stop) {
   for (const fuzz::Group& group : store.groups()) {
-    if (campaign_stop_asked || !group.shrunk.empty() || is_known(group)) continue;
+    if (stop || !group.shrunk.empty() || is_known(group)) continue;
     fuzz::OutsideEngine engine(options.campaign.engine, options.campaign.timeout);
     const Scenario original = fuzz::random_scenario(options.campaign.seed, group.smallest.number,
                                                     options.campaign.claims);
     const fuzz::Shrunk shrunk = fuzz::shrink(
         original, [&](const Scenario& scenario) { return engine.failure_of(scenario); }, 1500);
+    if (stop) return;  // it may be smaller yet: left to --resume
     const bool flaky = shrunk.flaky || shrunk.failure != group.clause;
     store.add_shrunk(group.clause, group.smallest.number, write_scenario(shrunk.scenario).dump(2),
                      fuzz::size_of(shrunk.scenario), flaky);
@@ -149,21 +133,23 @@ int run(const FuzzFlags& given) {
     return report(options, store);
   }
   if (options.cases == 0 && options.seconds == 0) throw WrongUse("expected --time or --cases");
-  read_campaign_shard(options.shard, campaign);
+  const Shard shard = or_wrong_use([&] { return read_shard(options.shard); });
+  campaign.shard = shard.index;
+  campaign.shards = shard.count;
   campaign.claims = fuzz::claims_of({campaign.engine, campaign.against});
   campaign.known = known_findings(options);
   if (options.cases > 0) campaign.cases = options.cases;
   if (options.seconds > 0) campaign.time = std::chrono::seconds(options.seconds);
-  campaign.timeout = std::chrono::milliseconds(static_cast<int>(options.timeout * 1000));
+  campaign.timeout = milliseconds(options.timeout);
   campaign.folder = options.out;
-  campaign.stop = &campaign_stop_asked;
+  const std::atomic<bool>& stop = stop_when_interrupted();
+  campaign.stop = &stop;
   or_wrong_use([&] {
     store.claim({{"engine", campaign.engine},
                  {"against", campaign.against},
                  {"seed", std::to_string(campaign.seed)},
                  {"decoder", std::to_string(fuzz::decoder_version)}});
   });
-  std::signal(SIGINT, on_campaign_interrupt);
   const bool live = isatty(STDERR_FILENO) != 0;
   const fuzz::Progress progress =
       fuzz::run_campaign(campaign, store, [&](const fuzz::Progress& now) {
@@ -177,8 +163,11 @@ int run(const FuzzFlags& given) {
   if (live) std::fputs("\n", stderr);
   print(fmt::format("{} cases in {:.1f} s, {:.0f} a second\n", progress.cases, progress.seconds,
                     static_cast<double>(progress.cases) / std::max(progress.seconds, 0.001)));
-  if (!options.no_shrink && campaign.against.empty()) shrink_groups(options, store);
-  return report(options, store);
+  if (!options.no_shrink && campaign.against.empty()) shrink_groups(options, store, stop);
+  const ExitStatus status = report(options, store);
+  if (!stop) return status;
+  throw std::runtime_error(
+      fmt::format("interrupted; `--resume` goes on with the campaign in {}", options.out));
 }
 
 }  // namespace
@@ -188,8 +177,7 @@ void add_fuzz_command(CLI::App& program, int& status) {
       *program.add_subcommand("fuzz", "Run random scenarios on an engine, and keep what fails");
   const auto options = std::make_shared<FuzzFlags>();
   fuzz::CampaignOptions& campaign = options->campaign;
-  command.add_option("--engine", campaign.engine, "Name or path of an engine (default: reference)")
-      ->type_name("NAME|PATH");
+  add_engine_option(command, campaign.engine);
   command
       .add_option("--against", campaign.against,
                   "A second engine: keep what the two are judged differently for")
@@ -203,11 +191,7 @@ void add_fuzz_command(CLI::App& program, int& status) {
       ->check(CLI::Range(1, 1024));
   command.add_option("--shard", options->shard, "Take part I of N; the parts can be merged")
       ->type_name("I/N");
-  command
-      .add_option("--timeout", options->timeout,
-                  "Seconds before a case counts as a hang (default 10)")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.001, 86400.0));
+  add_timeout_option(command, options->timeout, "one case");
   command.add_option("--out", options->out, "Folder for what is found")->type_name("DIR");
   command.add_flag("--resume", options->resume, "Go on with the campaign in the folder");
   command.add_flag("--no-shrink", options->no_shrink, "Leave failures as they were found");

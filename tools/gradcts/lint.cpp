@@ -10,10 +10,10 @@
 
 #include "conformance/report/words.h"
 #include "conformance/runner/expectations.h"
-#include "conformance/runner/file_text.h"
 #include "conformance/runner/judge.h"
 #include "conformance/runner/suite_folder.h"
 #include "conformance/scenario/features.h"
+#include "conformance/scenario/file_text.h"
 #include "conformance/scenario/json.h"
 #include "conformance/scenario/suite.h"
 

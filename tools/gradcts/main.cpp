@@ -3,7 +3,9 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <vector>
@@ -69,9 +71,18 @@ int parse_and_run(int argc, char** argv) {
   return status;
 }
 
+// What was printed must have arrived: on a full disk half of it would look like all of it.
+int printed_or_complaint(int status) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  std::fputs(
+      fmt::format("gradcts: standard output: cannot be written: {}\n", std::strerror(errno)).c_str(),
+      stderr);
+  return cannot_work;
+}
+
 int main_or_complaint(int argc, char** argv) {
   try {
-    return parse_and_run(argc, argv);
+    return printed_or_complaint(parse_and_run(argc, argv));
   } catch (const WrongUse& problem) {
     return complain(problem, wrong_use);
   } catch (const UnknownEngine& problem) {

@@ -8,8 +8,8 @@
 #include "conformance/report/records.h"
 #include "conformance/report/trace.h"
 #include "conformance/runner/engine_locator.h"
-#include "conformance/runner/file_text.h"
 #include "conformance/runner/run.h"
+#include "conformance/scenario/file_text.h"
 #include "conformance/scenario/json.h"
 #include "tools/gradcts/command.h"
 
@@ -22,6 +22,7 @@ struct ReplayFlags {
   std::string suites;
   std::string outcome;
   std::string trace;
+  std::string dialect;
   double timeout = 10;
   int repeat = 1;
 };
@@ -51,13 +52,15 @@ void write_files(const ReplayFlags& options, const ScenarioResult& result) {
 }
 
 int replay(const ReplayFlags& options) {
+  if (!options.dialect.empty()) or_wrong_use([&] { return make_dialect(options.dialect); });
   const Chosen chosen = choose_scenario(options.target, options.suites);
   for (const std::string& file : {options.outcome, options.trace}) {
     if (!file.empty()) or_wrong_use([&] { check_writable(file); });
   }
   RunOptions run_options;
   run_options.worker.engine_path = find_engine(options.engine).path;
-  run_options.worker.timeout = std::chrono::milliseconds(static_cast<int>(options.timeout * 1000));
+  run_options.worker.dialect = options.dialect;
+  run_options.worker.timeout = milliseconds(options.timeout);
   run_options.repeat = options.repeat;
   auto worker = std::make_unique<WorkerProcess>(run_options.worker);
   RunHeader header;
@@ -66,6 +69,7 @@ int replay(const ReplayFlags& options) {
   header.suites =
       std::filesystem::is_regular_file(options.target) ? options.target : options.suites;
   header.suites_given = !header.suites.empty();
+  header.dialect = options.dialect;
   header.timeout = run_options.worker.timeout;
   const ScenarioResult result = run_scenario(chosen.planned, worker, run_options);
   const bool pass = result.verdict.kind == VerdictKind::pass;
@@ -81,13 +85,8 @@ void add_replay_command(CLI::App& program, int& status) {
   CLI::App& command =
       *program.add_subcommand("replay", "Run one scenario and show all that happened");
   const auto options = std::make_shared<ReplayFlags>();
-  command.add_option("scenario", options->target, "Id of a scenario, or a file with one")
-      ->type_name("ID|FILE")
-      ->required();
-  command
-      .add_option("--engine", options->engine,
-                  "Name of an engine, or path of its library (default: reference)")
-      ->type_name("NAME|PATH");
+  add_scenario_argument(command, options->target);
+  add_engine_option(command, options->engine);
   add_suites_option(command, options->suites);
   command.add_option("--outcome", options->outcome, "Also write the outcome as JSON")
       ->type_name("FILE");
@@ -95,15 +94,9 @@ void add_replay_command(CLI::App& program, int& status) {
       .add_option("--trace", options->trace,
                   "Also write what happened as a trace for Perfetto or chrome://tracing")
       ->type_name("FILE");
-  command
-      .add_option("--timeout", options->timeout, "Seconds before it counts as a hang (default 10)")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.001, 86400.0));
-  command
-      .add_option("--repeat", options->repeat,
-                  "Run it N times; results that differ are flaky (default 1)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1000000));
+  add_dialect_option(command, options->dialect);
+  add_timeout_option(command, options->timeout, "one run");
+  add_repeat_option(command, options->repeat);
   command.footer(
       "Examples:\n"
       "  gradcts replay root/leaf/below-another-root/x-first --engine libtorch\n"

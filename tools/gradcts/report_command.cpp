@@ -5,7 +5,7 @@
 #include "conformance/report/page.h"
 #include "conformance/report/record_file.h"
 #include "conformance/report/words.h"
-#include "conformance/runner/file_text.h"
+#include "conformance/scenario/file_text.h"
 #include "tools/gradcts/command.h"
 
 namespace gradcts {

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <atomic>
-#include <csignal>
 #include <cstdio>
 
 #include "conformance/report/console.h"
@@ -12,18 +10,10 @@
 #include "conformance/runner/run.h"
 #include "conformance/runner/selection.h"
 #include "tools/gradcts/command.h"
+#include "tools/gradcts/interrupt.h"
 
 namespace gradcts {
 namespace {
-
-std::atomic<bool> stop_asked{false};
-
-// The first interrupt ends the run after what is in flight, with all reports; the second ends it at
-// once.
-void on_interrupt(int) {
-  stop_asked = true;
-  std::signal(SIGINT, SIG_DFL);
-}
 
 struct RunFlags {
   std::string engine = "reference";
@@ -53,8 +43,7 @@ class RunCommand {
     const EngineFile engine = find_engine(options_.engine);
     run_options_.worker.engine_path = engine.path;
     run_options_.worker.dialect = options_.dialect;
-    run_options_.worker.timeout =
-        std::chrono::milliseconds(static_cast<int>(options_.timeout * 1000));
+    run_options_.worker.timeout = milliseconds(options_.timeout);
     auto first = std::make_unique<WorkerProcess>(run_options_.worker);
     fill_header(first->description());
     return execute(std::move(first));
@@ -124,6 +113,7 @@ class RunCommand {
     header_.engine_argument = options_.engine;
     header_.suites = find_suites(options_.suites);
     header_.suites_given = !options_.suites.empty();
+    header_.dialect = options_.dialect;
     header_.scenario_count = chosen_.size();
     header_.suite_size = suites_->scenarios().size();
     header_.shard = options_.shard;
@@ -137,8 +127,7 @@ class RunCommand {
     run_options_.jobs = options_.jobs;
     run_options_.repeat = options_.repeat;
     run_options_.max_failures = options_.max_failures;
-    run_options_.stop = &stop_asked;
-    std::signal(SIGINT, on_interrupt);
+    run_options_.stop = &stop_when_interrupted();
     const RunSummary summary =
         run_scenarios(chosen_, header_, run_options_, std::move(first), reporters_);
     std::fflush(stdout);
@@ -184,20 +173,9 @@ void add_run_options(CLI::App& command, RunFlags& options) {
   command.add_option("-j,--jobs", options.jobs, "Workers at a time (default 1)")
       ->type_name("N")
       ->check(CLI::Range(1, 128));
-  command
-      .add_option("--dialect", options.dialect,
-                  "Judge by this dialect, instead of the one that the engine declares")
-      ->type_name("NAME");
-  command
-      .add_option("--timeout", options.timeout,
-                  "Seconds for one scenario before it counts as a hang (default 10)")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(0.001, 86400.0));
-  command
-      .add_option("--repeat", options.repeat,
-                  "Run each scenario N times; results that differ are flaky (default 1)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1000000));
+  add_dialect_option(command, options.dialect);
+  add_timeout_option(command, options.timeout, "one scenario");
+  add_repeat_option(command, options.repeat);
   command
       .add_option("--max-failures", options.max_failures,
                   "Start no further scenario after N that were not as expected (default: run all)")
@@ -228,10 +206,7 @@ void add_run_command(CLI::App& program, int& status) {
   CLI::App& command =
       *program.add_subcommand("run", "Run scenarios on an engine and judge what it does");
   const auto options = std::make_shared<RunFlags>();
-  command
-      .add_option("--engine", options->engine,
-                  "Name of an engine, or path of its library or program (default: reference)")
-      ->type_name("NAME|PATH");
+  add_engine_option(command, options->engine);
   add_suites_option(command, options->suites);
   add_selection_options(command, *options);
   add_run_options(command, *options);

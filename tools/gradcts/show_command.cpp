@@ -46,9 +46,7 @@ void add_show_command(CLI::App& program, int& status) {
   CLI::App& command =
       *program.add_subcommand("show", "Explain a scenario: its graph, its program, what is right");
   const auto options = std::make_shared<ShowFlags>();
-  command.add_option("scenario", options->target, "Id of a scenario, or a file with one")
-      ->type_name("ID|FILE")
-      ->required();
+  add_scenario_argument(command, options->target);
   add_suites_option(command, options->suites);
   auto* form = command.add_option_group("Form", "How to show it (default: in words)");
   form->add_flag("--json", options->json, "The plain scenario as JSON, templates filled in");

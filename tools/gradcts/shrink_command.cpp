@@ -1,10 +1,11 @@
 #include <fmt/format.h>
 
-#include "conformance/runner/file_text.h"
+#include "conformance/scenario/file_text.h"
 #include "conformance/scenario/json.h"
 #include "fuzz/emit.h"
 #include "fuzz/outside.h"
 #include "tools/gradcts/command.h"
+#include "tools/gradcts/interrupt.h"
 
 namespace gradcts {
 namespace {
@@ -17,11 +18,17 @@ struct ShrinkFlags {
 
 int shrink(const ShrinkFlags& options) {
   const Chosen chosen = choose_scenario(options.target, options.suites);
-  fuzz::OutsideEngine engine(options.engine,
-                             std::chrono::milliseconds(static_cast<int>(options.timeout * 1000)));
+  if (!options.out.empty()) or_wrong_use([&] { check_writable(options.out); });
+  fuzz::OutsideEngine engine(options.engine, milliseconds(options.timeout));
+  const std::atomic<bool>& stop = stop_when_interrupted();
   const fuzz::Shrunk shrunk = fuzz::shrink(
       *chosen.planned.scenario,
-      [&](const Scenario& scenario) { return engine.failure_of(scenario); }, options.tries);
+      // Once it is interrupted nothing fails any more, and the smallest so far is left.
+      [&](const Scenario& scenario) { return stop ? "" : engine.failure_of(scenario); },
+      options.tries);
+  if (stop && (shrunk.flaky || shrunk.failure.empty())) {
+    throw std::runtime_error("interrupted before anything was known of how it fails");
+  }
   if (shrunk.failure.empty()) {
     print(
         fmt::format("{} does not fail on {}: nothing to shrink\n", options.target, options.engine));
@@ -29,13 +36,14 @@ int shrink(const ShrinkFlags& options) {
   }
   const std::string json = write_scenario(shrunk.scenario).dump(2) + "\n";
   if (options.out.empty()) print(json);
-  if (!options.out.empty()) or_wrong_use([&] { write_file(options.out, json); });
+  if (!options.out.empty()) write_file(options.out, json);
   std::fflush(stdout);
   std::fputs(fmt::format("{}: {}, size {} from {}, {} runs{}\n", options.target, shrunk.failure,
                          fuzz::size_of(shrunk.scenario), fuzz::size_of(*chosen.planned.scenario),
                          shrunk.tries, shrunk.flaky ? "; flaky, so it was left as it is" : "")
                  .c_str(),
              stderr);
+  if (stop) throw std::runtime_error("interrupted; what was written is the smallest so far");
   return shrunk.flaky ? not_as_expected : as_expected;
 }
 
@@ -53,9 +61,7 @@ int emit(const ShrinkFlags& options) {
 
 std::shared_ptr<ShrinkFlags> add_common(CLI::App& command) {
   const auto options = std::make_shared<ShrinkFlags>();
-  command.add_option("scenario", options->target, "File with one scenario, or an id")
-      ->type_name("FILE|ID")
-      ->required();
+  add_scenario_argument(command, options->target);
   command.add_option("--out", options->out, "File to write (default: standard output)")
       ->type_name("FILE");
   add_suites_option(command, options->suites);
@@ -68,12 +74,8 @@ void add_shrink_command(CLI::App& program, int& status) {
   CLI::App& command =
       *program.add_subcommand("shrink", "Make a failing scenario as small as it can be");
   const auto options = add_common(command);
-  command.add_option("--engine", options->engine, "Name or path of an engine (default: reference)")
-      ->type_name("NAME|PATH");
-  command
-      .add_option("--timeout", options->timeout,
-                  "Seconds before a run counts as a hang (default 10)")
-      ->check(CLI::Range(0.001, 86400.0));
+  add_engine_option(command, options->engine);
+  add_timeout_option(command, options->timeout, "one run");
   command.add_option("--tries", options->tries, "Most runs of the engine (default 3000)");
   command.footer("Example:\n  gradcts shrink found/HOOK-4.json --engine libtorch --out small.json");
   command.callback([options, &status] { status = shrink(*options); });

@@ -80,12 +80,15 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  Exploration follow(const OnProgress& on_progress, std::chrono::milliseconds patience) {
+  Exploration follow(const OnProgress& on_progress, std::chrono::milliseconds patience,
+                     const std::atomic<bool>* stop) {
     Exploration exploration;
     bool silent = false;
     while (answers_.read.is_open()) {
       std::array<pollfd, 2> files{
           {{answers_.read.get(), POLLIN, 0}, {errors_.read.get(), POLLIN, 0}}};
+      // From a terminal the signal reached the worker too; to hear it twice does no harm.
+      if (stop && *stop) kill(process_, SIGINT);
       const int ready = poll(files.data(), files.size(), static_cast<int>(patience.count()));
       if (ready < 0 && errno == EINTR) continue;
       if ((silent = ready == 0)) break;
@@ -220,8 +223,9 @@ EngineToExplore find_engine_to_explore(const std::string& name_or_path) {
 }
 
 Exploration explore(const EngineToExplore& engine, const ExploreRequest& request,
-                    const OnProgress& on_progress, std::chrono::milliseconds patience) {
-  return Process(engine, request).follow(on_progress, patience);
+                    const OnProgress& on_progress, std::chrono::milliseconds patience,
+                    const std::atomic<bool>* stop) {
+  return Process(engine, request).follow(on_progress, patience, stop);
 }
 
 Exploration shrink_exploration(const EngineToExplore& engine, const ExploreRequest& request,

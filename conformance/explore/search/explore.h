@@ -1,6 +1,7 @@
 // Explores the schedules of a scenario, in processes of their own.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -31,9 +32,11 @@ struct Exploration {
 
 using OnProgress = std::function<void(const ExploreCounts&)>;
 
-// Returns when the worker has ended, or was silent for as long as `patience`: then it is ended.
+// Returns when the worker has ended, or was silent for as long as `patience`: then it is ended. When
+// `stop` becomes true the schedule that is being taken is the last one.
 Exploration explore(const EngineToExplore& engine, const ExploreRequest& request,
-                    const OnProgress& on_progress, std::chrono::milliseconds patience);
+                    const OnProgress& on_progress, std::chrono::milliseconds patience,
+                    const std::atomic<bool>* stop = nullptr);
 
 // The same failure with fewer switches, each try in a process of its own. `fails_the_same` tells it
 // from others.

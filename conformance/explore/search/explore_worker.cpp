@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -29,6 +30,10 @@ namespace gradcts {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+std::atomic<bool> explore_stop_asked{false};
+
+void ask_exploration_to_stop(int) { explore_stop_asked = true; }
 
 std::string read_all(int file) {
   std::string text;
@@ -154,7 +159,8 @@ class Worker {
   }
 
   bool is_enough() const {
-    return request_.schedules != 0 && counts_.schedules >= request_.schedules;
+    return explore_stop_asked ||
+           (request_.schedules != 0 && counts_.schedules >= request_.schedules);
   }
 
   // Takes one, judges what came out, and fails if that is wrong.
@@ -279,6 +285,7 @@ int explore_worker_main(char** argv) {
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
   install_stack_reporter(STDERR_FILENO);
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, ask_exploration_to_stop);
   stay_on_one_core();
   try {
     Worker worker(read_request(parse_json(read_all(request))), answers, static_cast<char*>(page));

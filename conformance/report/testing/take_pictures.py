@@ -1,9 +1,8 @@
-"""Takes the pictures of the documentation: a passing run in the light theme, a failing one in the dark.
+"""Takes the pictures of the documentation: a passing and a failing run, each in both themes, and on a narrow window.
 
 usage: take_pictures.py GRADCTS LIARS FOLDER
 
-Give LIARS as a relative path: it shows in the pictures. They are 16 million colours; those of the documentation were
-reduced to 64, to be small.
+Give LIARS as a relative path: it shows in the pictures. They are reduced to 64 colours, to be small, with ImageMagick.
 """
 
 import base64
@@ -16,6 +15,15 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import Browser  # noqa: E402
 
 
+WIDE, NARROW = (1400, 860), (420, 860)
+PASSING_CASE = "#case=prune/bounded/way-through-the-past"
+FAILING_CASE = "#verdict=fail&case=stream/waits/producers/s1-s2-s1"
+
+
+def save(png, path):
+    subprocess.run(["convert", "-", "+dither", "-colors", "64", "-strip", f"png8:{path}"], input=png, check=True)
+
+
 def main(gradcts, liars, folder):
     with tempfile.TemporaryDirectory() as work:
         run = [gradcts, "run", "--quiet", "--report"]
@@ -25,16 +33,18 @@ def main(gradcts, liars, folder):
         subprocess.run([*run, f"html={failing}", "--engine", liar], stdout=subprocess.DEVNULL, check=False)
         browser = Browser()
         try:
-            for name, page, scheme, fragment in (
-                    ("report-passing", passing, "light", "#case=prune/bounded/way-through-the-past"),
-                    ("report-failing", failing, "dark", "#verdict=fail&case=stream/waits/producers/s1-s2-s1")):
-                browser.size(1400, 860)
+            for name, page, scheme, size, fragment in (
+                    ("report-passing", passing, "light", WIDE, PASSING_CASE),
+                    ("report-passing-dark", passing, "dark", WIDE, PASSING_CASE),
+                    ("report-failing", failing, "dark", WIDE, FAILING_CASE),
+                    ("report-failing-light", failing, "light", WIDE, FAILING_CASE),
+                    ("report-narrow", failing, "light", NARROW, FAILING_CASE)):
+                browser.size(*size)
                 browser.prefer(scheme)
                 browser.open(page, fragment)
                 browser.run("[...document.querySelectorAll('#detail h3')].find(e => e.textContent === 'Graph')"
                             ".scrollIntoView()")
-                with open(os.path.join(folder, name + ".png"), "wb") as file:
-                    file.write(base64.b64decode(browser.picture()))
+                save(base64.b64decode(browser.picture()), os.path.join(folder, name + ".png"))
         finally:
             browser.close()
 

@@ -1,4 +1,4 @@
-#include "conformance/runner/file_text.h"
+#include "conformance/scenario/file_text.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -43,6 +43,9 @@ std::string read_file(const std::string& file) {
   char part[65536];
   while (const std::size_t size = std::fread(part, 1, sizeof part, opened.get())) {
     text.append(part, size);
+    if (text.size() <= largest_file) continue;
+    errno = EFBIG;
+    fail(file, "cannot be read");
   }
   if (std::ferror(opened.get())) fail(file, "cannot be read");
   return text;
