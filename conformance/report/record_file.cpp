@@ -46,6 +46,12 @@ std::ifstream open(const std::string& file) {
   return in;
 }
 
+// A record is one line: its own place within itself begins with "line 1, ".
+std::string in_the_line(std::string_view problem) {
+  constexpr std::string_view first = "line 1, ";
+  return std::string(problem.starts_with(first) ? problem.substr(first.size()) : problem);
+}
+
 // As std::getline, for files that may be anything: no line is longer than `largest_file`.
 bool next_line(std::istream& in, std::string& line, const std::string& file, std::size_t number) {
   line.clear();
@@ -81,9 +87,11 @@ bool read_records(const std::string& file, const std::function<void(const Json&)
       use(record);
     } catch (const FormatError& problem) {
       if (cut && number > 1) return false;
-      fail(file, number, problem.what());
+      fail(file, number, in_the_line(problem.what()));
     } catch (const Json::exception& problem) {
-      fail(file, number, fmt::format("a field is missing or of another type: {}", problem.what()));
+      const std::string_view what = problem.what();  // "[json.exception...] what it is"
+      fail(file, number, fmt::format("a field is missing or of another type: {}",
+                                     what.substr(what.find("] ") + 2)));
     }
   }
   if (number == 0) throw std::runtime_error(fmt::format("{}: empty: no report", file));

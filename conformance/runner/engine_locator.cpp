@@ -44,7 +44,11 @@ std::string engine_name(const fs::path& file) {
 }
 
 EngineFile engine_at(const std::string& path) {
-  if (!is_file(path)) throw UnknownEngine(fmt::format("no engine at '{}': no such file", path));
+  if (!is_file(path)) {
+    std::error_code ignored;
+    throw UnknownEngine(fmt::format("no engine at '{}': {}", path,
+                                    fs::is_directory(path, ignored) ? "a folder" : "no such file"));
+  }
   if (is_program(path) && !is_executable(path)) {
     throw UnknownEngine(fmt::format(
         "no engine at '{0}': a library's name ends in .so, and a program must be executable "

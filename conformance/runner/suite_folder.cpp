@@ -72,6 +72,11 @@ SuiteFolder::SuiteFolder(const std::string& path) {
       entries_.push_back(std::move(entry));
     }
   }
+  if (entries_.empty()) {
+    throw std::runtime_error(fmt::format(
+        "{}: no scenarios: {}", path,
+        fs::is_directory(path) ? "no file in it, with a name in .json, has any" : "an empty suite"));
+  }
   for (const SuiteEntry& entry : entries_) {
     planned_.push_back({&entry.scenario, content_hash(entry.scenario), entry.file});
   }

@@ -437,8 +437,9 @@ std::string WorkerProcess::details() const {
   }
   if (!report_text_.empty()) text += to_text(read_stack_report(report_text_));
   if (report_text_.empty()) {
-    text += is_program(options_.engine_path) ? "  stacks of a program: what it prints on SIGQUIT\n"
-                                             : "  no stacks: the process did not tell any\n";
+    text += reaped_ && WIFEXITED(wait_status_) ? ""  // by itself: there was nothing to look at
+            : is_program(options_.engine_path) ? "  stacks of a program: what it prints on SIGQUIT\n"
+                                               : "  no stacks: the process did not tell any\n";
     text += threads_;
   }
   if (!output_tail_.empty()) text += quoted_output(output_tail_);

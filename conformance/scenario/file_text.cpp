@@ -19,10 +19,8 @@ using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
   throw std::runtime_error(fmt::format("{}: {}: {}", file, what, std::strerror(errno)));
 }
 
-File open_file(const std::string& file, const char* mode, const char* complaint) {
-  File opened(std::fopen(file.c_str(), mode), std::fclose);
-  if (!opened) fail(file, complaint);
-  return opened;
+File open_file(const std::string& file, const char* mode) {
+  return File(std::fopen(file.c_str(), mode), std::fclose);
 }
 
 // A device or a pipe, such as /dev/stdout, cannot be replaced: it is written to.
@@ -38,7 +36,8 @@ std::string part_name(const std::string& file) {
 }  // namespace
 
 std::string read_file(const std::string& file) {
-  const File opened = open_file(file, "rb", "cannot be read");
+  const File opened = open_file(file, "rb");
+  if (!opened) fail(file, "cannot be read");
   std::string text;
   char part[65536];
   while (const std::size_t size = std::fread(part, 1, sizeof part, opened.get())) {
@@ -54,7 +53,8 @@ std::string read_file(const std::string& file) {
 void write_file(const std::string& file, std::string_view text) {
   const bool replace = can_be_replaced(file);
   const std::string target = replace ? part_name(file) : file;
-  File opened = open_file(target, "wb", "cannot be written");
+  File opened = open_file(target, "wb");
+  if (!opened) fail(file, "cannot be written");
   const bool written = std::fwrite(text.data(), 1, text.size(), opened.get()) == text.size();
   const bool closed = std::fclose(opened.release()) == 0;
   const bool moved =
@@ -74,7 +74,7 @@ void check_writable(const std::string& file) {
   }
   const bool replace = can_be_replaced(file);
   const std::string target = replace ? part_name(file) : file;
-  if (!File(std::fopen(target.c_str(), "ab"), std::fclose)) fail(file, "cannot be written");
+  if (!open_file(target, "ab")) fail(file, "cannot be written");
   if (replace) std::remove(target.c_str());
 }
 

@@ -146,6 +146,10 @@ class Builder final : public nlohmann::json_sax<Json> {
         problem.starts_with("duplicate field") || problem.starts_with("nested deeper");
     const bool at_end = problem.find("unexpected end of input") != std::string::npos;
     const bool one_back = read > 0 && !ours && !at_end;
+    // To the parser a zero byte is the end, wherever it stands.
+    const std::size_t zero = at_end ? text.find('\0') : std::string_view::npos;
+    if (zero != std::string_view::npos)
+      throw FormatError(place_text(text, zero), "a zero byte; expected text");
     throw FormatError(place_text(text, one_back ? read - 1 : read), problem);
   });
   Json::sax_parse(CountingIterator(text.data(), &progress),

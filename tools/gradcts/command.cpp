@@ -3,10 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 
 namespace gradcts {
+namespace {
+
+// The library's own range takes what is no number (nan) for one that is in it.
+CLI::Validator seconds_of_a_day() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        double seconds = 0;
+        const bool number = CLI::detail::lexical_cast(text, seconds);
+        const bool right = number && seconds >= 0.001 && seconds <= 86400;
+        return right ? ""
+                     : fmt::format("'{}': expected seconds, from 0.001 to 86400 (a day)", text);
+      },
+      "");
+}
+
+}  // namespace
 
 void add_scenario_argument(CLI::App& command, std::string& id_or_file) {
   command.add_option("scenario", id_or_file, "Id of a scenario, or a file with one")
@@ -34,7 +51,7 @@ void add_timeout_option(CLI::App& command, double& seconds, const std::string& w
                   fmt::format("Seconds for {} before it counts as a hang (default {:g})", what,
                               seconds))
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.001, 86400.0));
+      ->check(seconds_of_a_day());
 }
 
 void add_repeat_option(CLI::App& command, int& times) {
@@ -43,6 +60,18 @@ void add_repeat_option(CLI::App& command, int& times) {
                   "Run each scenario N times; results that differ are flaky (default 1)")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
+}
+
+CLI::Validator counting_number() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        std::uint64_t number = 0;
+        const char* end = text.data() + text.size();
+        const auto [rest, error] = std::from_chars(text.data(), end, number);
+        const bool right = error == std::errc() && rest == end;
+        return right ? "" : fmt::format("'{}': expected a whole number from 0 on", text);
+      },
+      "");
 }
 
 std::chrono::milliseconds milliseconds(double seconds) {

@@ -63,6 +63,9 @@ void add_repeat_option(CLI::App& command, int& times);
 
 std::chrono::milliseconds milliseconds(double seconds);
 
+// From 0 on, as the library would take -1 for a large number.
+CLI::Validator counting_number();
+
 std::unique_ptr<SuiteFolder> load_suites_or_wrong_use(const std::string& path);
 
 // The scenario that an id or a file with one scenario means.

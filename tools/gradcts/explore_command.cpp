@@ -269,7 +269,8 @@ void add_explore_command(CLI::App& program, int& status) {
       ->type_name("N")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
   command.add_option("--seed", options->seed, "Seed of the first schedule (default 0)")
-      ->type_name("S");
+      ->type_name("S")
+      ->check(counting_number());
   command
       .add_option("--schedule", options->schedule,
                   "Take this schedule and no other, as a failure has shown it")

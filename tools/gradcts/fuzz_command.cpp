@@ -19,9 +19,7 @@ namespace {
 
 struct FuzzFlags {
   fuzz::CampaignOptions campaign;
-  std::uint64_t describe = 0;
-  std::uint64_t cases = 0;
-  std::string show;
+  std::optional<std::uint64_t> describe, show;  // print, and run nothing
   int seconds = 0;
   double timeout = 10;
   std::string shard = "1/1";
@@ -106,22 +104,29 @@ void check_folder(const FuzzFlags& options) {
     throw WrongUse(
         fmt::format("{} holds a campaign already; --resume goes on with it", options.out));
   }
-  or_wrong_use([&] { return fs::create_directories(options.out); });
+  std::error_code problem;
+  fs::create_directories(options.out, problem);
+  if (problem)
+    throw WrongUse(fmt::format("{}: cannot be made: {}", options.out, problem.message()));
 }
 
 int run(const FuzzFlags& given) {
   FuzzFlags options = given;
   fuzz::CampaignOptions& campaign = options.campaign;
-  if (options.describe > 0) {
-    print(fuzz::describe(campaign.seed, options.describe));
+  if (options.describe) {
+    print(fuzz::describe(campaign.seed, *options.describe));
     return as_expected;
   }
-  if (!options.show.empty()) {
-    const std::uint64_t number = or_wrong_use([&] { return std::stoull(options.show); });
+  if (options.show) {
     const fuzz::Claims claims = fuzz::claims_of({campaign.engine, campaign.against});
-    print(write_scenario(fuzz::random_scenario(campaign.seed, number, claims)).dump(2) + "\n");
+    print(write_scenario(fuzz::random_scenario(campaign.seed, *options.show, claims)).dump(2) + "\n");
     return as_expected;
   }
+  if (options.merge.empty() && !campaign.cases && options.seconds == 0)
+    throw WrongUse("expected --time or --cases");
+  const Shard shard = or_wrong_use([&] { return read_shard(options.shard); });
+  campaign.shard = shard.index;
+  campaign.shards = shard.count;
   check_folder(options);
   fuzz::Store store((std::filesystem::path(options.out) / "campaign.sqlite").string());
   if (!options.merge.empty()) {
@@ -132,13 +137,8 @@ int run(const FuzzFlags& given) {
     });
     return report(options, store);
   }
-  if (options.cases == 0 && options.seconds == 0) throw WrongUse("expected --time or --cases");
-  const Shard shard = or_wrong_use([&] { return read_shard(options.shard); });
-  campaign.shard = shard.index;
-  campaign.shards = shard.count;
   campaign.claims = fuzz::claims_of({campaign.engine, campaign.against});
   campaign.known = known_findings(options);
-  if (options.cases > 0) campaign.cases = options.cases;
   if (options.seconds > 0) campaign.time = std::chrono::seconds(options.seconds);
   campaign.timeout = milliseconds(options.timeout);
   campaign.folder = options.out;
@@ -182,11 +182,16 @@ void add_fuzz_command(CLI::App& program, int& status) {
       .add_option("--against", campaign.against,
                   "A second engine: keep what the two are judged differently for")
       ->type_name("NAME|PATH");
-  command.add_option("--seed", campaign.seed, "Which sequence of cases (default 1)");
+  command.add_option("--seed", campaign.seed, "Which sequence of cases (default 1)")
+      ->type_name("S")
+      ->check(counting_number());
   command.add_option("--time", options->seconds, "End after so many seconds")
       ->type_name("SECONDS")
       ->check(CLI::Range(1, 10'000'000));
-  command.add_option("--cases", options->cases, "End after so many cases, of all shards together");
+  command
+      .add_option("--cases", campaign.cases, "End after so many cases, of all shards together")
+      ->type_name("N")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
   command.add_option("-j,--jobs", campaign.jobs, "Worker processes (default 1)")
       ->check(CLI::Range(1, 1024));
   command.add_option("--shard", options->shard, "Take part I of N; the parts can be merged")
@@ -204,10 +209,12 @@ void add_fuzz_command(CLI::App& program, int& status) {
   command
       .add_option("--describe", options->describe,
                   "Print the distribution over N cases, and run nothing")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(CLI::Range(1, 10'000'000));
   command
       .add_option("--show", options->show, "Print case N for the engine as JSON, and run nothing")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(counting_number());
   command.footer("Example:\n  gradcts fuzz --engine reference --time 60 -j 2 --out found");
   command.callback([options, &status] { status = run(*options); });
 }

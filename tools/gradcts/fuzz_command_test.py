@@ -72,7 +72,7 @@ class Fuzz(unittest.TestCase):
             file.write(run(GRADCTS, "fuzz", "--show", "0").stdout)
         result = run(GRADCTS, "shrink", self.path("case.json"), "--engine", REFERENCE)
         self.assertEqual(result.returncode, 2)
-        self.assertIn("nothing to shrink", result.stdout)
+        self.assertIn("nothing to shrink", result.stderr)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,9 @@ constexpr const char* footer = R"(Exit status:
 
 int complain(const std::exception& problem, ExitStatus status) {
   std::fflush(stdout);
-  std::fputs(fmt::format("gradcts: {}\n", problem.what()).c_str(), stderr);
+  std::string text = problem.what();  // evidence, such as what an engine printed, is on further lines
+  text.erase(text.find_last_not_of('\n') + 1);
+  std::fputs(fmt::format("gradcts: {}\n", text).c_str(), stderr);
   return status;
 }
 

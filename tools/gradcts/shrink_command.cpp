@@ -30,9 +30,8 @@ int shrink(const ShrinkFlags& options) {
     throw std::runtime_error("interrupted before anything was known of how it fails");
   }
   if (shrunk.failure.empty()) {
-    print(
-        fmt::format("{} does not fail on {}: nothing to shrink\n", options.target, options.engine));
-    return wrong_use;
+    throw WrongUse(
+        fmt::format("{} does not fail on {}: nothing to shrink", options.target, options.engine));
   }
   const std::string json = write_scenario(shrunk.scenario).dump(2) + "\n";
   if (options.out.empty()) print(json);
@@ -76,7 +75,9 @@ void add_shrink_command(CLI::App& program, int& status) {
   const auto options = add_common(command);
   add_engine_option(command, options->engine);
   add_timeout_option(command, options->timeout, "one run");
-  command.add_option("--tries", options->tries, "Most runs of the engine (default 3000)");
+  command.add_option("--tries", options->tries, "Most runs of the engine (default 3000)")
+      ->type_name("N")
+      ->check(counting_number());
   command.footer("Example:\n  gradcts shrink found/HOOK-4.json --engine libtorch --out small.json");
   command.callback([options, &status] { status = shrink(*options); });
 }

@@ -2,14 +2,17 @@
 
 usage: take_pictures.py GRADCTS LIARS FOLDER
 
-Give LIARS as a relative path: it shows in the pictures. They are reduced to 64 colours, to be small, with ImageMagick.
+Give LIARS as a relative path: it shows in the pictures. They are reduced to 64 colours, to be small, with Pillow (python3-pil).
 """
 
 import base64
+import io
 import os
 import subprocess
 import sys
 import tempfile
+
+from PIL import Image
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import Browser  # noqa: E402
@@ -21,7 +24,8 @@ FAILING_CASE = "#verdict=fail&case=stream/waits/producers/s1-s2-s1"
 
 
 def save(png, path):
-    subprocess.run(["convert", "-", "+dither", "-colors", "64", "-strip", f"png8:{path}"], input=png, check=True)
+    picture = Image.open(io.BytesIO(png)).convert("RGB")
+    picture.quantize(64, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def main(gradcts, liars, folder):
