@@ -84,7 +84,7 @@ class Package(unittest.TestCase):
             result = run(gradcts, "run", "root", "--engine", engine, env=environment)
             self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
             self.assertTrue(re.search(r"all as expected\n\Z", result.stdout), result.stdout)
-        explored = run(gradcts, "explore", "thread/separate-graphs/two-callers", "--strategy", "pos", "--schedules", "20",
+        explored = run(gradcts, "explore", "thread/callers/own-graphs/2", "--strategy", "pos", "--schedules", "20",
                        env=environment)
         self.assertEqual(explored.returncode, 0, explored.stdout + explored.stderr)
 

@@ -292,7 +292,7 @@ void add_explore_command(CLI::App& program, int& status) {
       ->type_name("FILE");
   add_timeout_option(command, options->timeout, "one schedule");
   command.footer(
-      "Example:\n  gradcts explore thread/separate-graphs/two-callers --strategy pos --schedules "
+      "Example:\n  gradcts explore thread/callers/own-graphs/2 --strategy pos --schedules "
       "1000");
   command.callback([options, &status] { status = ExploreCommand(*options).run(); });
 }

@@ -10,6 +10,7 @@ standard output, no crash, an end within two minutes.
 
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -353,7 +354,7 @@ class Interrupted(unittest.TestCase):
                 self.assertTrue(5 <= len(ids) < 20, ids)
                 self.assertEqual(records[-1]["record"], "summary")
                 for report in ("run.xml", "run.html"):
-                    self.assertIn("mine/00", open(self.bench.path(report), encoding="utf-8").read())
+                    self.assertIn("mine/00", pathlib.Path(self.bench.path(report)).read_text(encoding="utf-8"))
 
     def test_shrinking(self):
         result = self.run_with("shrink one.json --engine ./slow.py --out small.json", "SIGINT", 5, grad=13)
@@ -410,12 +411,12 @@ class FullDisk(unittest.TestCase):
         elsewhere = tempfile.TemporaryDirectory()
         self.addCleanup(elsewhere.cleanup)
         junit = os.path.join(elsewhere.name, "run.xml")
-        result = self.on_small_disk(f"'{GRADCTS}' run root --report json=run.jsonl --report junit={junit}; "
+        result = self.on_small_disk(f"'{GRADCTS}' run acc --report json=run.jsonl --report junit={junit}; "
                                     f"status=$?; wc -c < run.jsonl; exit $status")
         self.assertEqual(result.returncode, 3, result.stdout + result.stderr)
         self.assertEqual(result.stderr, "gradcts: run.jsonl: cannot be written: No space left on device\n")
         self.assertGreater(int(result.stdout.splitlines()[-1]), 30_000, "what fits is kept")
-        self.assertIn("testcase", open(junit, encoding="utf-8").read())
+        self.assertIn("testcase", pathlib.Path(junit).read_text(encoding="utf-8"))
 
     def test_a_file_is_whole_or_not_there(self):
         result = self.on_small_disk(f"'{GRADCTS}' run root --report html=page.html; status=$?; ls; exit $status")
