@@ -127,7 +127,7 @@ class Typist:
         if name == "cmake" and "--preset" in words:
             preset = words[words.index("--preset") + 1]
             return [] if preset in self.presets else [f"no preset '{preset}'"]
-        if name in ("python3", "sh", "bash") and len(words) > 1 and "/" in words[1]:
+        if name in ("python3", "sh", "bash") and len(words) > 1 and "/" in words[1] and "$" not in words[1]:
             return [] if os.path.exists(os.path.join(SOURCES, words[1])) else [f"no file '{words[1]}'"]
         return []
 

@@ -67,6 +67,8 @@ class MyBinding(Binding):
         my_engine.backward(request.roots, [seed.values for seed in request.seeds])
 
     def classify(self, error):
+        if "released" in str(error):
+            return "graph_released"
         return "invalid_argument" if "does not require a gradient" in str(error) else "other"
 
 

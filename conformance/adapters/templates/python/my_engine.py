@@ -14,7 +14,7 @@ class Tensor:
 class Node:
     def __init__(self, inputs: list[Tensor], backward):
         self.inputs = inputs
-        self.backward = backward  # one list of numbers for each input, from one
+        self.backward = backward  # one list of numbers for each input, from one; None: a pass has used it
         self.number = -1
 
 
@@ -62,5 +62,9 @@ def backward(roots: list[Tensor], seeds: list[list[float]]):
         deliver(root, seed)
     while pending:
         node = max(pending, key=lambda node: node.number)
-        for tensor, gradient in zip(node.inputs, node.backward(pending.pop(node))):
+        if node.backward is None:
+            raise ValueError("the graph was released by an earlier pass")
+        gradients = node.backward(pending.pop(node))
+        node.backward = None
+        for tensor, gradient in zip(node.inputs, gradients):
             deliver(tensor, gradient)
