@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "conformance/runner/file_text.h"
+#include "conformance/scenario/file_text.h"
 #include "conformance/spec/spec.h"
 #include "fuzz/index.h"
 
