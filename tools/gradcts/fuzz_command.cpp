@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "conformance/runner/engine_locator.h"
 #include "conformance/runner/selection.h"
 #include "conformance/runner/suite_folder.h"
 #include "conformance/scenario/file_text.h"
@@ -52,7 +53,8 @@ void shrink_groups(const FuzzFlags& options, fuzz::Store& store, const std::atom
     const Scenario original = fuzz::random_scenario(options.campaign.seed, group.smallest.number,
                                                     options.campaign.claims);
     const fuzz::Shrunk shrunk = fuzz::shrink(
-        original, [&](const Scenario& scenario) { return engine.failure_of(scenario); }, 1500);
+        original,
+        [&](const Scenario& scenario) { return stop ? "" : engine.failure_of(scenario); }, 1500);
     if (stop) return;  // it may be smaller yet: left to --resume
     const bool flaky = shrunk.flaky || shrunk.failure != group.clause;
     store.add_shrunk(group.clause, group.smallest.number, write_scenario(shrunk.scenario).dump(2),
@@ -96,6 +98,14 @@ ExitStatus report(const FuzzFlags& options, fuzz::Store& store) {
   return totals.failed == known && totals.passed > 0 ? as_expected : not_as_expected;
 }
 
+void refuse_programs(const fuzz::CampaignOptions& campaign) {
+  for (const std::string& engine : {campaign.engine, campaign.against}) {
+    if (engine.empty() || engine == "reference") continue;  // that one is linked in
+    if (is_program(find_engine(engine).path))
+      throw WrongUse(fmt::format("{}: a program; campaigns take engines that are libraries", engine));
+  }
+}
+
 void check_folder(const FuzzFlags& options) {
   namespace fs = std::filesystem;
   if (options.out.empty()) throw WrongUse("--out is missing: the folder for what is found");
@@ -108,6 +118,14 @@ void check_folder(const FuzzFlags& options) {
   fs::create_directories(options.out, problem);
   if (problem)
     throw WrongUse(fmt::format("{}: cannot be made: {}", options.out, problem.message()));
+}
+
+void merge_parts(const FuzzFlags& options, fuzz::Store& store) {
+  or_wrong_use([&] {
+    for (const std::string& folder : options.merge) {
+      store.merge((std::filesystem::path(folder) / "campaign.sqlite").string());
+    }
+  });
 }
 
 int run(const FuzzFlags& given) {
@@ -127,18 +145,15 @@ int run(const FuzzFlags& given) {
   const Shard shard = or_wrong_use([&] { return read_shard(options.shard); });
   campaign.shard = shard.index;
   campaign.shards = shard.count;
+  campaign.known = known_findings(options);
+  if (options.merge.empty()) refuse_programs(campaign);
   check_folder(options);
   fuzz::Store store((std::filesystem::path(options.out) / "campaign.sqlite").string());
   if (!options.merge.empty()) {
-    or_wrong_use([&] {
-      for (const std::string& folder : options.merge) {
-        store.merge((std::filesystem::path(folder) / "campaign.sqlite").string());
-      }
-    });
+    merge_parts(options, store);
     return report(options, store);
   }
   campaign.claims = fuzz::claims_of({campaign.engine, campaign.against});
-  campaign.known = known_findings(options);
   if (options.seconds > 0) campaign.time = std::chrono::seconds(options.seconds);
   campaign.timeout = milliseconds(options.timeout);
   campaign.folder = options.out;

@@ -217,6 +217,10 @@ class Messages(unittest.TestCase):
     def test_expectations(self):
         self.bad_files("expectations", BAD_EXPECTATIONS, ("run --engine fake --suites mine.json --expect {}",))
 
+    def test_known_findings(self):
+        self.bad_files("known", BROKEN, ("fuzz --engine fake --cases 1 --out found --known {}",))
+        self.assertFalse(os.path.exists(self.bench.path("found")))
+
     def test_reports(self):
         run = "run --engine fake --suites mine.json --quiet --report json=good.jsonl"
         self.assertEqual(self.bench.run(run).returncode, 0)
