@@ -37,14 +37,12 @@ class PyTorch(Binding):
     NAME = "pytorch"
     DIALECT = "pytorch-1.13"
     FEATURES = [
-        "hook.tensor", "hook.retain_grad", "hook.node_post", "hook.on_accumulator", "hook.saved",
-        "hook.add", "hook.remove", "pass.backward", "pass.grad", "pass.inputs", "pass.inputs.non_leaf",
-        "pass.keep", "pass.create_graph", "pass.allow_unused", "pass.nested", "pass.no_roots",
-        "pass.leaf_root", "custom.*", "callbacks", "observe.recording", "observe.anomaly",
-        "observe.checkpoint_valid", "threads", "layout.*", "grad.*", "change.*", "keep.*", "drop",
-        "requires_grad", "recording_mode", "anomaly", "anomaly.unchecked", "fork", "error.foreign",
-        "operation.*", "type.*"]
-    FEATURES += RanksAsThreads.FEATURES
+        "hook.tensor", "hook.retain_grad", "hook.node_post", "hook.on_accumulator", "hook.saved", "hook.add",
+        "hook.remove", "pass.backward", "pass.grad", "pass.inputs", "pass.inputs.non_leaf", "pass.keep",
+        "pass.create_graph", "pass.allow_unused", "pass.nested", "pass.no_roots", "pass.leaf_root", "custom.*",
+        "callbacks", "observe.recording", "observe.anomaly", "observe.checkpoint_valid", "threads", "layout.*",
+        "grad.*", "change.*", "keep.*", "drop", "requires_grad", "recording_mode", "anomaly", "anomaly.unchecked",
+        "fork", "error.foreign", "operation.*", "type.*", *RanksAsThreads.FEATURES]
 
     def __init__(self, scenario):
         self.ranks = RanksAsThreads(scenario)
@@ -78,8 +76,7 @@ class PyTorch(Binding):
     @torch.no_grad()
     def read(self, tensor):
         def elements(dense):
-            return dense.resolve_conj().to(torch.complex128 if dense.is_complex() else
-                                           torch.float64).flatten().tolist()
+            return dense.resolve_conj().to(torch.complex128 if dense.is_complex() else torch.float64).flatten().tolist()
         kind, shape = NAMES[tensor.dtype], tuple(tensor.shape)
         if tensor.is_sparse:
             return PlainTensor(elements(tensor._values()), shape, kind, None,
@@ -160,9 +157,8 @@ class PyTorch(Binding):
         return {"recording": torch.is_grad_enabled(), "anomaly": torch.is_anomaly_enabled()}
 
     def observe(self, what, node):
-        if what == "checkpoint_valid":
-            return torch.autograd.Variable._execution_engine.is_checkpoint_valid()
-        return {"recording": torch.is_grad_enabled, "anomaly": torch.is_anomaly_enabled}[what]()
+        return {"recording": torch.is_grad_enabled, "anomaly": torch.is_anomaly_enabled,
+                "checkpoint_valid": torch.autograd.Variable._execution_engine.is_checkpoint_valid}[what]()
 
     @contextlib.contextmanager
     def settings(self, step, pack, unpack):
@@ -170,14 +166,12 @@ class PyTorch(Binding):
             if "recording" in step:
                 stack.enter_context(torch.set_grad_enabled(step["recording"]))
             if "anomaly" in step:
-                stack.enter_context(torch.autograd.set_detect_anomaly(step["anomaly"],
-                                                                      step.get("check_nan", True)))
+                stack.enter_context(torch.autograd.set_detect_anomaly(step["anomaly"], step.get("check_nan", True)))
             if pack:
                 stack.enter_context(torch.autograd.graph.saved_tensors_hooks(pack, unpack))
             yield
 
-    def no_recording(self):
-        return torch.no_grad()
+    no_recording = staticmethod(torch.no_grad)
 
     def add_tensor_hook(self, tensor, body):
         return tensor.register_hook(lambda gradient: one_or_all(body([gradient])))

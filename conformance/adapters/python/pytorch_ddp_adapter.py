@@ -54,7 +54,8 @@ class DistributedDataParallel(PyTorch):
     rank = 0  # of this process
 
     def runs_here(self, thread):
-        return int(re.match(r"rank(\d+)", thread["name"])[1]) == self.rank
+        match = re.match(r"rank(\d+)", thread["name"])
+        return match is None or int(match[1]) == self.rank
 
     def make_reducer(self, reducer, rank, parameters):
         return RankWrapper(reducer, rank, parameters)
