@@ -1,12 +1,15 @@
 #include "reference_engine/distributed/gloo_group.h"
 
 #include <gloo/allreduce.h>
+#include <gloo/barrier.h>
 #include <gloo/math.h>
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/file_store.h>
 #include <gloo/transport/tcp/device.h>
 #include <gloo/types.h>
+#include <signal.h>
 
+#include <cerrno>
 #include <deque>
 #include <filesystem>
 #include <thread>
@@ -21,6 +24,28 @@ namespace {
 [[noreturn]] void fail(const std::string& message) {
   throw Error(ErrorCategory::rank_failure, message);
 }
+
+// For the calling thread, and for those that it makes meanwhile for good: to write to a connection
+// that has ended is an error, and not a signal that ends the process. Gloo does not see to that.
+class NoBrokenPipes {
+ public:
+  NoBrokenPipes() {
+    sigemptyset(&broken_pipe_);
+    sigaddset(&broken_pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &broken_pipe_, &previous_);
+  }
+  ~NoBrokenPipes() {
+    const timespec at_once{};
+    while (sigtimedwait(&broken_pipe_, nullptr, &at_once) == -1 && errno == EINTR) continue;
+    pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
+  }
+  NoBrokenPipes(const NoBrokenPipes&) = delete;
+  NoBrokenPipes& operator=(const NoBrokenPipes&) = delete;
+
+ private:
+  sigset_t broken_pipe_;
+  sigset_t previous_;
+};
 
 template <typename Number>
 void add_up(const std::shared_ptr<gloo::Context>& context, const Tensor& tensor,
@@ -185,6 +210,7 @@ class GlooGroup : public ProcessGroup {
 
 ProcessGroupPointer make_gloo_group(int rank, int size, const std::string& folder,
                                     std::chrono::milliseconds limit) {
+  const NoBrokenPipes in_the_groups_threads;
   auto context = std::make_shared<gloo::rendezvous::Context>(rank, size);
   context->setTimeout(limit);
   try {
@@ -194,6 +220,9 @@ ProcessGroupPointer make_gloo_group(int rank, int size, const std::string& folde
     std::filesystem::create_directories(folder);
     gloo::rendezvous::FileStore store(folder);
     context->connectFullMesh(store, device);
+    // The others may be connecting still, and Gloo does not bear to be left then.
+    gloo::BarrierOptions all_are_connected(context);
+    gloo::barrier(all_are_connected);
   } catch (const std::exception& error) {
     fail("rank " + std::to_string(rank) + " found not all of the " + std::to_string(size) +
          " ranks in " + folder + ": " + error.what());

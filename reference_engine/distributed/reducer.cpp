@@ -51,10 +51,10 @@ bool looks_at_the_same(const Tensor& a, const Tensor& b) {
 // Note [Several callers]
 // ~~~~~~~~~~~~~~~~~~~~~~
 // Several backward passes may bring the gradients of one synchronised pass, also side by side. The
-// ones under way are counted, from their first gradient to their end; the last to end finds all
-// buckets launched or leaves the rest to a later pass. So one of them finishes, and once. What
-// comes from a pass that began before the synchronised pass was given up is told by the number
-// `pass_`.
+// ones under way are counted, from their first gradient to their end. In one piece with the count
+// it is decided whether the one that ends leaves nothing to come: so one of them finishes, and
+// once. What comes from a pass that began before the synchronised pass was given up is told by the
+// number `pass_`.
 class Reducer::State : public std::enable_shared_from_this<State> {
  public:
   State(std::vector<Parameter> parameters, ProcessGroupPointer group, ReducerOptions options);
@@ -110,11 +110,11 @@ class Reducer::State : public std::enable_shared_from_this<State> {
   void launch_full_buckets();
 
   void end_pass(std::uint64_t pass, bool completed);
-  void finish();
-  void reduce_and_write();
-  void close_counted_pass();
+  void finish(std::uint64_t pass);
+  bool is_complete_without(std::uint64_t pass);
+  void reduce_and_write(std::uint64_t pass);
+  void check_is_current(std::uint64_t pass) const GRADCTS_REQUIRES(mutex_);
   std::vector<bool> used_anywhere();
-  void divide() GRADCTS_REQUIRES(mutex_);
   void write_gradients(const std::vector<bool>& used, std::vector<Tensor>& old)
       GRADCTS_REQUIRES(mutex_);
   void write_gradient(std::size_t index, bool is_used, std::vector<Tensor>& old)
@@ -259,6 +259,7 @@ void Reducer::State::prepare(absl::Span<const Tensor> outputs) {
            ". If the outputs do not depend on it, make the reducer with find_unused and give "
            "prepare() all outputs; else run backward() for all of them before the next prepare()");
   }
+  std::uint64_t pass = 0;
   try {
     rebuild();
     std::vector<bool> unreached(leaves_.size(), false);
@@ -269,6 +270,8 @@ void Reducer::State::prepare(absl::Span<const Tensor> outputs) {
     launch_full_buckets();
     LockGuard lock(mutex_);
     if (is_counting() || next_bucket_ < buckets_.size()) return;
+    pass = pass_;  // nothing is used here: no backward pass will come to this one
+    ++under_way_;
   } catch (const std::exception& error) {
     abandon(error.what());
     throw;
@@ -276,7 +279,7 @@ void Reducer::State::prepare(absl::Span<const Tensor> outputs) {
     abandon("its communication hook failed");
     throw;
   }
-  finish();  // nothing is used here, so no pass will come to it
+  finish(pass);
 }
 
 std::vector<std::string> Reducer::State::missing() const {
@@ -474,20 +477,18 @@ void Reducer::State::launch_full_buckets() {
 
 // ---- The end of the pass -----------------------------------------------------------------------
 
-// See Note [Several callers].
 void Reducer::State::end_pass(std::uint64_t pass, bool completed) {
+  if (completed) return finish(pass);
   {
     LockGuard lock(mutex_);
     if (pass != pass_) return;
-    if (completed && --under_way_ > 0) return;
   }
-  if (!completed) return abandon("its backward pass failed");
-  finish();
+  abandon("its backward pass failed");
 }
 
-void Reducer::State::finish() {
+void Reducer::State::finish(std::uint64_t pass) {
   try {
-    reduce_and_write();
+    if (is_complete_without(pass)) reduce_and_write(pass);
   } catch (const std::exception& error) {
     abandon(error.what());
     throw;
@@ -497,40 +498,45 @@ void Reducer::State::finish() {
   }
 }
 
-// Nothing where gradients are missing: another pass may bring them.
-void Reducer::State::reduce_and_write() {
-  close_counted_pass();
-  launch_full_buckets();
-  std::uint64_t pass = 0;
-  std::vector<CollectiveWorkPointer> works;
-  {
-    LockGuard lock(mutex_);
-    if (!is_synchronising_ || next_bucket_ < buckets_.size()) return;
-    pass = pass_;
-    for (const Bucket& bucket : buckets_) works.push_back(bucket.work);
-  }
-  const std::vector<bool> used = used_anywhere();
-  for (const CollectiveWorkPointer& work : works) work->wait();
+// Whether nothing is left to come now that one of the backward passes ends: true for one of them at
+// most. See Note [Several callers].
+bool Reducer::State::is_complete_without(std::uint64_t pass) {
   std::vector<Tensor> old;
   LockGuard lock(mutex_);
-  if (pass != pass_) {
-    refuse(
-        "the synchronised pass was given up while it was reduced, since another pass that "
-        "brought gradients failed");
-  }
-  if (!options_.communication_hook) divide();
-  write_gradients(used, old);
-}
-
-// The first pass of a static graph is over when it ends: what has not come is not used.
-void Reducer::State::close_counted_pass() {
-  std::vector<Tensor> old;
-  LockGuard lock(mutex_);
-  if (!is_synchronising_ || !is_counting()) return;
+  if (pass != pass_ || --under_way_ > 0) return false;
+  if (!is_counting()) return next_bucket_ == buckets_.size();
+  // The first pass of a static graph is over when it ends: what has not come is not used.
   for (std::size_t i = 0; i < states_.size(); ++i) {
     states_[i].is_unreached = states_[i].arrivals == 0;
     make_ready(i, old);
   }
+  return true;
+}
+
+void Reducer::State::reduce_and_write(std::uint64_t pass) {
+  launch_full_buckets();
+  std::vector<std::pair<CollectiveWorkPointer, Tensor>> sums;
+  {
+    LockGuard lock(mutex_);
+    check_is_current(pass);
+    for (const Bucket& bucket : buckets_) sums.emplace_back(bucket.work, bucket.contents);
+  }
+  const std::vector<bool> used = used_anywhere();
+  for (const auto& [work, contents] : sums) {
+    work->wait();
+    if (!options_.communication_hook) kernels::divide_(contents, group_->size());
+  }
+  std::vector<Tensor> old;
+  LockGuard lock(mutex_);
+  check_is_current(pass);
+  write_gradients(used, old);
+}
+
+void Reducer::State::check_is_current(std::uint64_t pass) const {
+  if (pass == pass_) return;
+  refuse(
+      "the synchronised pass was given up while it was reduced, since another pass that brought "
+      "gradients failed");
 }
 
 std::vector<bool> Reducer::State::used_anywhere() {
@@ -549,14 +555,6 @@ std::vector<bool> Reducer::State::used_anywhere() {
   std::vector<bool> used;
   for (const double count : to_values(shared)) used.push_back(count > 0);
   return used;
-}
-
-void Reducer::State::divide() {
-  for (const Bucket& bucket : buckets_) {
-    const Tensor& contents = bucket.contents;
-    kernels::binary_(kernels::Binary::div, contents,
-                     full({}, group_->size(), contents.type(), contents.device()));
-  }
 }
 
 void Reducer::State::write_gradients(const std::vector<bool>& used, std::vector<Tensor>& old) {

@@ -118,7 +118,8 @@ class Reducer {
   // was announced (B195).
   std::vector<std::string> missing() const;
 
-  // Forgets an unfinished synchronised pass, and gives the round up.
+  // Forgets an unfinished synchronised pass, and gives the round up, if there is one. For a step
+  // that failed before its first gradient came, of which the reducer cannot know.
   void reset();
 
   // From now on with other ranks. An unfinished pass is reset (B198).

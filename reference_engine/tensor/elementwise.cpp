@@ -479,6 +479,13 @@ void affine_(const Tensor& a, double factor, double term) {
   a.bump_version();
 }
 
+void divide_(const Tensor& a, double divisor) {
+  check_defined(a);
+  require(is_differentiable(a.type()), "division", a.type());
+  run_map("divide", a, a, [=]<typename C>(C x) -> C { return x / number<C>(divisor); });
+  a.bump_version();
+}
+
 Tensor pow(const Tensor& a, double exponent) {
   check_defined(a);
   require(is_differentiable(a.type()), "a power", a.type());

@@ -68,6 +68,8 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor affine(const Tensor& a, double factor, double term);
 void affine_(const Tensor& a, double factor, double term);
 
+void divide_(const Tensor& a, double divisor);
+
 Tensor pow(const Tensor& a, double exponent);
 Tensor clamp(const Tensor& a, double low, double high);
 

@@ -11,6 +11,7 @@ using kernels::Binary;
 using kernels::Unary;
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
 
 constexpr ScalarType floating[] = {ScalarType::float16, ScalarType::bfloat16, ScalarType::float32,
                                    ScalarType::float64};
@@ -53,6 +54,19 @@ TEST(Kernels, a_double_is_rounded_once_on_its_way_to_a_half) {
   const double above_middle = 1 + std::ldexp(1, -11) + std::ldexp(1, -40);
   EXPECT_THAT(values(vector_of({above_middle}, ScalarType::float16)),
               ElementsAre(1 + std::ldexp(1, -10)));
+}
+
+TEST(Kernels, a_quotient_is_rounded_once) {
+  for (const ScalarType type : {ScalarType::float16, ScalarType::float32, ScalarType::float64}) {
+    const Tensor a = vector_of({49, -98}, type);
+    kernels::divide_(a, 49);  // times 1/49 it would be 0.9999999999999999
+    EXPECT_THAT(values(a), ElementsAre(1, -2));
+  }
+  const Tensor complex = from_values({49, -98}, {1}, ScalarType::complex128);
+  kernels::divide_(complex, 49);
+  EXPECT_THAT(values(complex), ElementsAre(1, -2));
+  EXPECT_THAT(message_of([&] { kernels::divide_(from_values({1}, {1}, ScalarType::int64), 2); }),
+              HasSubstr("int64"));
 }
 
 TEST(Kernels, empty_tensors) {
