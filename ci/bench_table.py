@@ -13,6 +13,7 @@ TARGETS is a list of rows:
     at most, or at least    the target
     unit        optional
     if missed   why, as far as it is known
+    needs       optional: what must be installed for the row to be measured
 
 Exit status: 0 when something was measured, whether targets are met or not; 1 when nothing was; 2 wrong use.
 """
@@ -62,9 +63,11 @@ def value_of(expression, results):
     for term in expression.split(" / "):
         name, _, counter = term.rpartition(":")
         value = results.get(name, {}).get(counter)
-        if not value:
+        if value is None:
             return None
         values.append(value)
+    if len(values) == 2 and values[1] == 0:
+        return None
     return values[0] / values[1] if len(values) == 2 else values[0]
 
 
@@ -75,7 +78,7 @@ def cells(row, results):
     wanted = f"{relation} {target:g}{unit}"
     value = value_of(row["value"], results)
     if value is None:
-        return row["what"], wanted, "-", "not measured"
+        return row["what"], wanted, "-", "not measured" + (f": needs {row['needs']}" if "needs" in row else "")
     met = value <= target if relation == "at most" else value >= target
     verdict = "met" if met else "MISSED: " + row.get("if missed", "cause not known")
     return row["what"], wanted, f"{value:.3g}{unit}", verdict

@@ -64,6 +64,18 @@ class Table(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         self.assertEqual([line.split()[-1] for line in done.stdout.splitlines()[1:]], ["measured", "measured", "met"])
 
+    def test_what_a_row_needs(self):
+        done = self.run_on([{"what": "it", "value": "chain/ours:ns_a_node / chain/theirs:ns_a_node", "at most": 1,
+                             "needs": "their library"}])
+        self.assertTrue(done.stdout.splitlines()[1].endswith("not measured: needs their library"))
+
+    def test_nothing_is_a_value_but_no_divisor(self):
+        results = {"benchmarks": [{"name": "copies/ours", "run_type": "iteration", "cpu_time": 1.0, "bytes": 0}]}
+        done = self.run_on([{"what": "it", "value": "copies/ours:bytes", "at most": 0},
+                            {"what": "it", "value": "copies/ours:bytes / copies/ours:bytes", "at most": 0}], results)
+        self.assertEqual([" ".join(line.split()) for line in done.stdout.splitlines()[1:]],
+                         ["it at most 0 0 met", "it at most 0 - not measured"])
+
     def test_a_run_that_measured_nothing_is_a_failure(self):
         done = self.run_on([{"what": "it", "value": "chain/ours:ns_a_node", "at most": 1}], {"benchmarks": []})
         self.assertEqual(done.returncode, 1)
@@ -80,7 +92,7 @@ class Table(unittest.TestCase):
         for row in json.loads(TARGETS.read_text()):
             with self.subTest(row["what"]):
                 self.assertEqual(len({"at most", "at least"} & set(row)), 1)
-                self.assertLessEqual(set(row), {"what", "value", "unit", "at most", "at least", "if missed"})
+                self.assertLessEqual(set(row), {"what", "value", "unit", "at most", "at least", "if missed", "needs"})
                 self.assertTrue(all(term.count(":") == 1 for term in row["value"].split(" / ")))
 
 
