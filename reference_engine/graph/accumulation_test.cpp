@@ -84,13 +84,14 @@ TEST(SparseLeaf, LEAF_5_LEAF_3_leaves_share_no_gradient) {
 
 TEST(SparseLeaf, LEAF_5_under_create_graph_it_is_copied_and_stays_sparse) {
   const Tensor x = matrix_leaf();
-  const Tensor given = sparse_rows(true);
-  const Tensor y = custom({x}, [&](Gradients) { return Gradients{given}; });
+  Tensor given = sparse_rows(true);  // nobody else's, and not taken over all the same
+  const void* const elements = given.values().storage().data();
+  const Tensor y = custom({x}, [&](Gradients) { return Gradients{std::move(given)}; });
   const Root root{gradient_edge(y), Tensor()};
   Engine::default_engine().backward({&root, 1}, {.create_graph = true});
   EXPECT_TRUE(gradient(x).is_sparse());
   EXPECT_TRUE(gradient(x).is_coalesced());
-  EXPECT_NE(gradient(x).values().storage().data(), given.values().storage().data());
+  EXPECT_NE(gradient(x).values().storage().data(), elements);
 }
 
 TEST(SparseLeaf, LEAF_5_ACC_3_sums_of_sparse_and_dense_gradients) {
