@@ -303,6 +303,25 @@ TEST(Nested, REENT_2_WithAnyReadyWhoWaitsForADeviceMayRunOuterNodes) {
   EXPECT_TRUE(loose.ordered("exit inner", "exit newer"));
 }
 
+TEST(Nested, DEV_1_WhatMayBeOfEitherPassHasNoThread) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 3}, {'name': 'p', 'value':"
+      "            {'device': 'sim:0', 'shape': [], 'values': [2]}}],"
+      "'nodes': [{'name': 'both', 'op': 'custom', 'inputs': ['x']},"
+      "          {'name': 'outer', 'op': 'custom', 'inputs': ['p'], 'backward': {'steps':"
+      "           [{'do': 'backward', 'keep': true, 'roots': [{'value': 'both', 'seed': 3}]}]}}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'keep': true, 'roots':"
+      "  [{'value': 'both', 'seed': 5}, {'value': 'outer', 'seed':"
+      "    {'device': 'sim:0', 'shape': [], 'values': [5]}}]}]");
+  int of_either_pass = 0;
+  for (const ExpectedEvent& event : told.expectation.events) {
+    if (!event.any_order) continue;
+    ++of_either_pass;
+    EXPECT_FALSE(event.device);
+  }
+  EXPECT_GE(of_either_pass, 2);
+}
+
 TEST(Hooks, HooksOfTwoOutputsOfANodeAreUnordered) {
   const Told told(
       "'leaves': [{'name': 'a', 'value': [1, 2]}],"

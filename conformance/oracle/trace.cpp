@@ -121,6 +121,25 @@ void Trace::find_mixed() {
   }
 }
 
+// Of a leaf's accumulation in two passes, say, of which one is nested on a device: whichever came
+// first may be either.
+void Trace::forget_devices_of_mixed() {
+  for (auto& row : events_) {
+    for (Seen& entry : row) entry.last = -1;
+  }
+  const auto count = event_count();
+  for (std::int32_t i = 0; i < count; ++i) {
+    if (!event(i).any_order) continue;
+    Seen& entry = seen(event(i).event);
+    if (entry.last == -1) entry.device = event(i).device;
+    if (entry.device != event(i).device) entry.device.reset();
+    entry.last = i;
+  }
+  for (std::int32_t i = 0; i < count; ++i) {
+    if (event(i).any_order && !seen(event(i).event).device) event(i).device.reset();
+  }
+}
+
 void Trace::settle() {
   find_mixed();
   bool mixed = false;
@@ -132,6 +151,7 @@ void Trace::settle() {
     step.any_order = seen(steps_, 0, step.result.step).mixed;
   }
   if (!mixed) return;
+  forget_devices_of_mixed();
   std::erase_if(expectation_.order, [&](const OrderConstraint& constraint) {
     return event(constraint.before).any_order || event(constraint.after).any_order;
   });

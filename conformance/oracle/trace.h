@@ -8,6 +8,7 @@
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/inlined_vector.h>
 
+#include <optional>
 #include <vector>
 
 #include "conformance/oracle/oracle.h"
@@ -61,6 +62,7 @@ class Trace {
     bool mixed = false;      // what is like it has no order, or may be missing
     std::int32_t last = -1;  // the event, or the event before the step, that was seen last
     bool last_required = true;
+    std::optional<Device> device;  // of the first one; what is mixed must agree on it
   };
   using Table = std::vector<std::vector<Seen>>;
   static constexpr std::size_t usual_steps = 16;  // for speed alone
@@ -72,6 +74,7 @@ class Trace {
                     const char* order);
   Seen& seen(const Event& event);
   void find_mixed();
+  void forget_devices_of_mixed();
   void compare_with_last(Seen& entry, std::int32_t event, bool is_required);
   bool is_ordered(std::int32_t before, std::int32_t after);
 
