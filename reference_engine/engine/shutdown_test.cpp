@@ -134,6 +134,26 @@ TEST(Shutdown, SHUT_1_stop_waits_for_nodes_that_run) {
   releaser.join();
 }
 
+TEST(Shutdown, SHUT_1_stop_waits_for_passes_that_run_elsewhere) {
+  const WaitLimit limit(no_limit);
+  Engine engine;
+  std::latch inside(1);
+  std::latch go_on(1);
+  const auto future = start_on(engine, cpu, [&] {
+    inside.count_down();
+    go_on.wait();
+  });
+  inside.wait();
+  std::thread releaser([&] {
+    until([&] { return is_stopped(engine); });
+    go_on.count_down();
+  });
+  engine.stop();
+  EXPECT_EQ(engine.pool_thread_count(), 0);
+  future->wait();
+  releaser.join();
+}
+
 // Notices come for as long as the wait lasts, and none of them makes it last longer.
 TEST(Shutdown, SHUT_1_the_limit_is_a_total) {
   ThreadCounter counter;

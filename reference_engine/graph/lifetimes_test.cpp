@@ -132,9 +132,13 @@ TEST_F(Lifetimes, LIFE_2_the_history_of_a_tensor_that_is_changed_in_place) {
   fill_(y, 3);
 }
 
+// Another thread asks the node for the tensor at that moment.
 TEST_F(Lifetimes, LIFE_2_a_packed_tensor_that_is_released) {
   Tensor x = leaf({1});
   Tensor y;
+  const auto ask = [&y] {
+    EXPECT_EQ(category_of([&] { backward({y}); }), ErrorCategory::graph_released);
+  };
   {
     const SavedTensorHooksGuard guard(
         {[&](const Tensor& t) -> std::shared_ptr<void> {
@@ -142,7 +146,7 @@ TEST_F(Lifetimes, LIFE_2_a_packed_tensor_that_is_released) {
              Tensor tensor;
              std::shared_ptr<Waits> object;
            };
-           return std::make_shared<Packed>(Packed{t, waits_for(x)});
+           return std::make_shared<Packed>(Packed{t, std::make_shared<Waits>(ask, died_)});
          },
          [](const std::shared_ptr<void>& packed) { return *static_cast<Tensor*>(packed.get()); }});
     y = exp(x);
