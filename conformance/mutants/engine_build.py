@@ -22,7 +22,11 @@ COMMON_HEADERS = ("algorithm", "atomic", "chrono", "condition_variable", "cstdio
 
 
 class BuildFailed(Exception):
-    """The compiler's or linker's words."""
+    """The first of the compiler's or linker's words; `output` has all of them."""
+
+    def __init__(self, first, output=""):
+        super().__init__(first)
+        self.output = output
 
 
 class EngineBuild:
@@ -91,7 +95,8 @@ class EngineBuild:
         copy.write_text(text)
         return copy
 
-    def _compile(self, output, folder, mutant, extra):
+    def compile(self, output, folder, mutant, extra):
+        """The object anew, from the overlay `folder`/source; its path."""
         words, source = self.compile_commands[output]
         words, overlay = list(words), folder / "source"
         words[words.index("-c") + 1] = str(self._source(source, overlay, mutant))
@@ -127,13 +132,13 @@ class EngineBuild:
         done = subprocess.run(words, cwd=self.build, capture_output=True, text=True)
         if done.returncode != 0:
             errors = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()
-            raise BuildFailed(errors[0] if errors else f"{words[0]} failed")
+            raise BuildFailed(errors[0] if errors else f"{words[0]} failed", done.stderr)
 
     def check(self, mutant, folder):
         """Applies the patch and reads what it touches with the compiler, without making code."""
         apply(mutant, folder / "source")
         for output in self._fewest_objects(mutant):
-            self._compile(output, folder, mutant, ["-fsyntax-only"])
+            self.compile(output, folder, mutant, ["-fsyntax-only"])
 
     def _fewest_objects(self, mutant):
         """Objects that together include every touched file: one for each source, one for each header."""
@@ -148,11 +153,16 @@ class EngineBuild:
         """The mutant's engine as a library in `folder`, or the program with that engine; its path."""
         apply(mutant, folder / "source")
         objects = self.objects_of(mutant)
-        made = {output: self._compile(output, folder, mutant, ["-O1"]) for output in objects}
+        made = {output: self.compile(output, folder, mutant, ["-O1"]) for output in objects}
+        return self.link(mutant.name, made, folder)
+
+    def link(self, name, made, folder):
+        """The library or program with these objects in place of the build's (`made`: the build's to the new)."""
+        made = dict(made)
         words = shlex.split(self.link_command)
         output = words.index("-o") + 1
         is_library = words[output].endswith(".so")
-        library = folder / (f"libgradcts-{mutant.name}.so" if is_library else mutant.name)
+        library = folder / (f"libgradcts-{name}.so" if is_library else name)
         words[output] = str(library)
         words = [str(made.pop(word, word)) for word in words]
         archive = next(i for i, word in enumerate(words) if word.endswith(".a"))

@@ -1,10 +1,12 @@
 """The table of docs/mutants.md, between its two marks."""
 import collections
 
+import generated
 from patch_files import ROOT
 
 PAGE = ROOT / "docs" / "mutants.md"
 BEGIN, END = "<!-- table: made by ci/mutants -->", "<!-- end of the table -->"
+GENERATED = "<!-- generated: made by mutants.py generate -->", "<!-- end of the generated -->"
 
 
 def row(mutant, entry):
@@ -35,16 +37,21 @@ def summary(mutants, entries):
 
 def table(mutants, entries):
     mutants = [mutant for mutant in mutants if mutant.name in entries]
-    return "\n".join([
-        BEGIN, "", *summary(mutants, entries), "",
+    return [
+        *summary(mutants, entries), "",
         "| mutant | kind | breaks | smallest scenario that notices | finding | cases until noticed | seconds "
         "| nodes |",
         "|---|---|---|---|---|---|---|---|",
-        *(row(mutant, entries[mutant.name]) for mutant in mutants), "", END])
+        *(row(mutant, entries[mutant.name]) for mutant in mutants)]
+
+
+def replaced(text, begin, end, lines):
+    """What stands between two marks is replaced; the marks stay."""
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    return "\n".join([before + begin, "", *lines, "", end]) + after
 
 
 def write_page(mutants, entries):
-    text = PAGE.read_text()
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(before + table(mutants, entries) + after)
+    text = replaced(PAGE.read_text(), BEGIN, END, table(mutants, entries))
+    PAGE.write_text(replaced(text, *GENERATED, generated.table(generated.read())))

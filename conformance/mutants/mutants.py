@@ -6,7 +6,8 @@
     mutants.py run --write     and writes conformance/mutants/kills.json and the table of docs/mutants.md
     mutants.py fuzz --write    the same for the fuzzer alone (give names: each takes minutes)
     mutants.py clauses         every clause is broken by a mutant that is noticed by the clause's scenarios
-    mutants.py page            makes the table again from kills.json
+    mutants.py generate        the same for changes that are made by rule (generated.py): --sample of them, by --seed
+    mutants.py page            makes the tables again from what is recorded
 
 A mutant is killed when the suite is not all as expected on it, and as expected when each clause that its
 patch names is broken for one of the clause's scenarios (trials.py).
@@ -24,6 +25,7 @@ import tempfile
 import time
 
 import fuzzing
+import generated
 import record
 from engine_build import BuildFailed, EngineBuild
 from kill_table import write_page
@@ -75,7 +77,7 @@ def all_of(mutants, jobs, work, words, keep=lambda result: None):
 
 def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["check", "run", "fuzz", "clauses", "page"])
+    parser.add_argument("command", choices=["check", "run", "fuzz", "clauses", "generate", "page"])
     parser.add_argument("names", nargs="*", help="only these mutants (a part of the name is enough)")
     parser.add_argument("--build", default=ROOT / "build" / "release", type=pathlib.Path,
                         help="a build with gradcts and the reference engine (default: build/release)")
@@ -154,6 +156,31 @@ def clauses(_, options):
     return 1 if problems else 0
 
 
+def generate(_, options):
+    changes = generated.sample(generated.all_changes(), options.sample or 400, options.seed)
+    entries = generated.read()
+    folder = ROOT / "conformance" / "suites"
+    with tempfile.TemporaryDirectory(prefix="gradcts-mutant-") as name:
+        quick = pathlib.Path(name) / "quick"
+        generated.write_quick_suite(folder, quick)
+        suites = (Suite(options.build, "quick", quick), Suite(options.build, "suites", folder),
+                  Suite(options.build, "golden", ROOT / "golden" / "cases"))
+        library, changes = generated.build(EngineBuild(options.build), changes, pathlib.Path(name))
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            futures = {pool.submit(generated.try_one, change, library, suites): change for change in changes}
+            for done, future in enumerate(concurrent.futures.as_completed(futures), 1):
+                change, scenario = futures[future], future.result()
+                known = entries.get(change.key(), {})
+                entries[change.key()] = known | {"scenario": scenario}
+                words = f"killed by {scenario}" if scenario else f"survived: {known.get('equivalent', 'nobody knows why')}"
+                print(f"[{done}/{len(changes)}] {change.file}:{change.line} {change.what}: {words}", flush=True)
+                if options.write:
+                    generated.write(entries)
+    if options.write:
+        write_page(read_all(), record.read())
+    return 0
+
+
 def page(*_):
     write_page(read_all(), record.read())
     return 0
@@ -165,7 +192,7 @@ def main(arguments):
         mutants = chosen(read_all(), options)
     except BadPatch as problem:
         raise SystemExit(f"mutants: {problem}")
-    commands = {"check": check, "run": run, "fuzz": fuzz, "clauses": clauses, "page": page}
+    commands = {"check": check, "run": run, "fuzz": fuzz, "clauses": clauses, "generate": generate, "page": page}
     return commands[options.command](mutants, options)
 
 

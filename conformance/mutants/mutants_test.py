@@ -6,6 +6,7 @@ import types
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import generated
 import kill_table
 import mutants
 import patch_files
@@ -115,7 +116,7 @@ class ScriptedSuite(trials.Suite):
     def __init__(self, *runs):
         self.runs, self.asked, self.nodes = list(runs), [], {"big": 9, "small": 2}
 
-    def _run(self, library, folder, seconds, *selection):
+    def run_once(self, library, folder, seconds, *selection):
         self.asked.append((seconds, *selection))
         return self.runs.pop(0), ""
 
@@ -188,6 +189,47 @@ class Expected(unittest.TestCase):
         self.assertIn("MISSED    by all scenarios of HOOK-5", mutants.in_words(result))
 
 
+class Generated(unittest.TestCase):
+    """What is changed in a line, and how all changes stand in it."""
+
+    def changes(self, line, previous=""):
+        return [(what, changed) for _, what, changed in generated.changes_of_line(line, previous)]
+
+    def test_conditions(self):
+        self.assertEqual(self.changes("  if (a < b && f(c)) return;"),
+                         [("negated", "!(a < b && f(c))"), ("< to <=", "a <= b && f(c)"), ("&& to ||", "a < b || f(c)")])
+        self.assertEqual(self.changes("  while (const auto job = next()) {"), [])
+        self.assertEqual(self.changes("  if constexpr (a < b) {"), [])
+
+    def test_values(self):
+        self.assertEqual(self.changes("  return a == b;"), [("== to !=", "a != b")])
+        self.assertEqual(self.changes("  return false;"), [("false to true", "true")])
+        self.assertEqual(self.changes("  return std::vector<int>{1 < 2};"), [])
+
+    def test_statements(self):
+        self.assertEqual(self.changes("  ++count_;", "{"), [("left out", ""), ("++ to --", "--count_;")])
+        self.assertEqual(self.changes("  ++count_;", "  if (a)"), [], "the body of something")
+        self.assertEqual(self.changes("  int a = b;", "{"), [], "a declaration")
+        self.assertEqual(self.changes("  std::vector<Edge> edges(1);", "{"), [], "a declaration")
+
+    def test_all_changes_stand_in_one_line(self):
+        def change(kind, number, changed):
+            return generated.Change("f", 1, "", "", changed, kind, number)
+        self.assertEqual(
+            generated.with_changes("  if (a) b();", [change("condition", 3, "!(a)"), change("condition", 4, "c")]),
+            "  if (MUTANT(3) ? bool(!(a)) : MUTANT(4) ? bool(c) : bool(a)) b();")
+        self.assertEqual(generated.with_changes("  return a < b;", [change("value", 3, "a <= b")]),
+                         "  return MUTANT(3) ? (a <= b) : (a < b);")
+        self.assertEqual(generated.with_changes("  f();", [change("statement", 3, "")]),
+                         "{ if (MUTANT(3)) {  } else { f(); } }")
+
+    def test_the_table_counts_what_can_be_told(self):
+        entries = {"f|a|b|c": {"scenario": "x/y"}, "f|a|b|d": {"scenario": None},
+                   "f|a|b|e": {"scenario": None, "equivalent": "nobody asks"}}
+        self.assertEqual(generated.counts(entries), (2, 1))
+        self.assertIn("of the 2 that count 1 were killed (50.0 %)", generated.table(entries)[0])
+
+
 class Clauses(unittest.TestCase):
     """Both directions: each patch's clauses are noticed, and each clause has a patch."""
 
@@ -211,6 +253,7 @@ class Clauses(unittest.TestCase):
 
     def test_clauses(self):
         self.assertIn("HOOK-5: no mutant breaks it", self.problems(proofs=[]))
+        self.assertIn("HOOK-5: no scenario tests it", self.problems(scenarios=[]))
         self.assertIn("a reason for being unproven, and a proof", self.problems(unproven="it is free"))
 
 

@@ -58,6 +58,9 @@ class Result:
 class Suite:
     """The scenarios of a folder, run by the command of the build."""
 
+    environment = SEES_FREED_MEMORY
+    failures = FAILURES
+
     def __init__(self, build, name, folder):
         self.command = str(build / "bin" / "gradcts")
         self.name, self.folder = name, str(folder)
@@ -70,7 +73,7 @@ class Suite:
 
     def _call(self, *arguments, timeout=None):
         return subprocess.run([self.command, *arguments], capture_output=True, text=True, timeout=timeout,
-                              env=os.environ | SEES_FREED_MEMORY)
+                              env=os.environ | self.environment)
 
     def testing(self, clause):
         """The scenarios of a clause, smallest first."""
@@ -79,22 +82,23 @@ class Suite:
 
     def run(self, library, folder, *selection):
         """The records of the run's report, results in order; and what the command complained of, if anything."""
-        records, complaint = self._run(library, folder, SECONDS_FOR_A_SCENARIO, *selection)
+        records, complaint = self.run_once(library, folder, SECONDS_FOR_A_SCENARIO, *selection)
         hung = [record for record in records if record.get("verdict") == "hang"]
         if hung:
             smallest = min(hung, key=lambda record: self.nodes.get(record["id"], 0))["id"]
-            again, _ = self._run(library, folder, SECONDS_FOR_A_HANG, smallest)
+            again, _ = self.run_once(library, folder, SECONDS_FOR_A_HANG, smallest)
             if again and all(record["as_expected"] for record in again if record["record"] == "scenario"):
                 for record in hung:
                     record["as_expected"] = True
         return records, complaint
 
-    def _run(self, library, folder, seconds, *selection):
+    def run_once(self, library, folder, seconds, *selection):
+        """The same, and a hang is what took so many seconds."""
         report = folder / f"{self.name}.jsonl"
         report.unlink(missing_ok=True)
         try:
             done = self._call("run", "--engine", str(library), "--suites", self.folder, "--no-expect",
-                              "--timeout", str(seconds), "--max-failures", str(FAILURES),
+                              "--timeout", str(seconds), "--max-failures", str(self.failures),
                               "--report", f"json={report}", *selection, timeout=SECONDS_FOR_A_RUN)
         except subprocess.TimeoutExpired:
             return [], f"the run did not end within {SECONDS_FOR_A_RUN} s"

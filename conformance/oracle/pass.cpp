@@ -1016,7 +1016,8 @@ void Pass::fail_unordered() {
     if (!certain(i)) make_uncertain(entries_[static_cast<std::size_t>(i)]);
   }
   make_multi_hooks_uncertain();
-  trace_.cursor = all_.empty() ? begin_ : all_;
+  const bool may_be_left = in_.follows("ERR-5", "at-first-error");  // with nodes that still run
+  trace_.cursor = all_.empty() || may_be_left ? begin_ : all_;
   Thrown first = failures_[0].thrown;
   for (std::size_t i = 1; i < failures_.size(); ++i) {
     const Thrown& other = failures_[i].thrown;
