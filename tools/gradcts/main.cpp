@@ -76,6 +76,7 @@ int parse_and_run(int argc, char** argv) {
 // What was printed must have arrived: on a full disk half of it would look like all of it.
 int printed_or_complaint(int status) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  if (errno == EPIPE) return status;  // the reader has left, and wants no more
   std::fputs(
       fmt::format("gradcts: standard output: cannot be written: {}\n", std::strerror(errno)).c_str(),
       stderr);

@@ -360,6 +360,19 @@ class Interrupted(unittest.TestCase):
                 for report in ("run.xml", "run.html"):
                     self.assertIn("mine/00", pathlib.Path(self.bench.path(report)).read_text(encoding="utf-8"))
 
+    def test_a_reader_that_leaves(self):
+        """The reports of a run are written all the same."""
+        command = f"'{GRADCTS}' run --suites suite.json --engine fake --repeat 3 --report json=run.jsonl --report html=run.html"
+        result = subprocess.run(["bash", "-o", "pipefail", "-c", command + " | head -c 1"], cwd=self.bench.folder,
+                                capture_output=True, text=True, timeout=120, check=False,
+                                env={**os.environ, "GRADCTS_ENGINE_PATH": ENGINES})
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        with open(self.bench.path("run.jsonl"), encoding="utf-8") as file:
+            records = [json.loads(line) for line in file]
+        self.assertEqual(len(records), 22)
+        self.assertEqual(records[-1]["exit_status"], 0)
+        self.assertIn("mine/19", pathlib.Path(self.bench.path("run.html")).read_text(encoding="utf-8"))
+
     def test_shrinking(self):
         result = self.run_with("shrink one.json --engine ./slow.py --out small.json", "SIGINT", 5, grad=13)
         self.assertEqual(result.returncode, 3, result.stdout + result.stderr)

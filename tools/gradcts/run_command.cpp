@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstdio>
 
 #include "conformance/report/console.h"
@@ -128,6 +129,9 @@ class RunCommand {
     run_options_.repeat = options_.repeat;
     run_options_.max_failures = options_.max_failures;
     run_options_.stop = &stop_when_interrupted();
+    // Whoever reads the console may leave (`| head`); the reports are still to be written. A handler,
+    // and not SIG_IGN, which engines would inherit.
+    if (!files_.empty()) std::signal(SIGPIPE, [](int) {});
     const RunSummary summary =
         run_scenarios(chosen_, header_, run_options_, std::move(first), reporters_);
     std::fflush(stdout);
