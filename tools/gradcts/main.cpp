@@ -1,6 +1,8 @@
 // gradcts: the command.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <poll.h>
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <cerrno>
@@ -73,13 +75,17 @@ int parse_and_run(int argc, char** argv) {
   return status;
 }
 
+bool reader_has_left() {
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
 // What was printed must have arrived: on a full disk half of it would look like all of it.
 int printed_or_complaint(int status) {
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  if (errno == EPIPE) return status;  // the reader has left, and wants no more
-  std::fputs(
-      fmt::format("gradcts: standard output: cannot be written: {}\n", std::strerror(errno)).c_str(),
-      stderr);
+  const bool flushed = std::fflush(stdout) == 0;
+  const std::string reason = flushed ? "" : fmt::format(": {}", std::strerror(errno));
+  if ((flushed && std::ferror(stdout) == 0) || reader_has_left()) return status;
+  std::fputs(fmt::format("gradcts: standard output: cannot be written{}\n", reason).c_str(), stderr);
   return cannot_work;
 }
 
