@@ -23,6 +23,7 @@ from trials import SECONDS_FOR_A_HANG, SECONDS_FOR_A_SCENARIO
 FOLDERS = ("engine", "graph")
 QUICK_AREAS = ("acc", "async", "cb", "graph2", "hook", "keep", "leaf", "order", "prune", "root", "tls", "val")
 RECORD = FOLDER / "generated.json"
+BETWEEN = " @ "  # the parts of a change's key
 SWITCH = """#pragma once
 #include <cstdlib>
 namespace gradcts_mutants {
@@ -50,7 +51,7 @@ class Change:
     number: int = 0
 
     def key(self):
-        return f"{self.file}|{self.original.strip()}|{self.what}|{self.changed.strip()}"
+        return BETWEEN.join([self.file, self.original.strip(), self.what, self.changed.strip()])
 
 
 def closing(text, start):
@@ -272,14 +273,14 @@ def table(entries):
     by_file = collections.defaultdict(list)
     for key, entry in entries.items():
         if not entry.get("equivalent"):
-            by_file[key.split("|")[0].removeprefix("reference_engine/")].append(entry)
+            by_file[key.split(BETWEEN)[0].removeprefix("reference_engine/")].append(entry)
     for file, group in sorted(by_file.items()):
         lines.append(f"| `{file}` | {len(group)} | {sum(bool(entry['scenario']) for entry in group)} |")
     lines += ["", "| not killed | change | why |", "|---|---|---|"]
     for key, entry in sorted(entries.items()):
         if entry["scenario"]:
             continue
-        file, original, what, _ = key.split("|", 3) if key.count("|") == 3 else (key, "", "", "")
+        file, original, what, _ = (part.replace("|", "\\|") for part in key.split(BETWEEN))
         why = entry.get("equivalent") or entry.get("survives") or "nobody knows yet"
-        lines.append(f"| `{file.removeprefix('reference_engine/')}` | `{original.replace('|', chr(92) + '|')}`: {what.replace('|', chr(92) + '|')} | {why} |")
+        lines.append(f"| `{file.removeprefix('reference_engine/')}` | `{original}`: {what} | {why} |")
     return lines

@@ -224,10 +224,11 @@ class Generated(unittest.TestCase):
                          "{ if (MUTANT(3)) {  } else { f(); } }")
 
     def test_the_table_counts_what_can_be_told(self):
-        entries = {"f|a|b|c": {"scenario": "x/y"}, "f|a|b|d": {"scenario": None},
-                   "f|a|b|e": {"scenario": None, "equivalent": "nobody asks"}}
+        entries = {"f @ a @ b @ c": {"scenario": "x/y"}, "f @ a || b @ b @ d": {"scenario": None},
+                   "f @ a @ b @ e": {"scenario": None, "equivalent": "nobody asks"}}
         self.assertEqual(generated.counts(entries), (2, 1))
         self.assertIn("of the 2 that count 1 were killed (50.0 %)", generated.table(entries)[0])
+        self.assertIn("| `f` | `a \\|\\| b`: b | nobody knows yet |", generated.table(entries))
 
 
 class Clauses(unittest.TestCase):
