@@ -71,6 +71,7 @@ struct Known {
   std::int32_t thread = -1;  // the thread that makes it; -1: the program
   std::int32_t storage = 0;  // which values share elements
   bool may_change = false;   // an in-place operation may change it
+  bool row_major = true;     // surely: a `view` may then have any shape
   bool usable = true;        // false: a script makes it, so it comes and goes as the engine runs
   bool in_script = false;    // a script or a loose hook uses it: it is never dropped or changed
   bool dropped = false;

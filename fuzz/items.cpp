@@ -56,6 +56,7 @@ void add_leaf(Draft& draft, Choices& choices) {
   }
   if (plan.strides && facts.shape.size() == 2 && choices.one_in(3)) {
     leaf.initial.strides = transposed_strides(facts.shape);
+    facts.row_major = false;
   }
   if (plan.set_grad && facts.tracked && choices.one_in(4)) {
     leaf.grad = small_integers(facts, choices.below(14));
@@ -234,6 +235,7 @@ Making NodeMaker::reshaping(std::uint32_t choice) {
       return making;
     }
     case 1: {
+      if (!of(a).row_major) break;
       Making making = unary(Operation::view, a, 1);
       making.output.shape = {static_cast<std::int64_t>(elements(shape))};
       making.node.attributes = {
@@ -586,6 +588,11 @@ void NodeMaker::place(Making making) {
   for (const ValueId input : making.node.inputs) {
     output.tracked = output.tracked || of(input).tracked;
     output.reach |= of(input).reach;
+    output.row_major = output.row_major && of(input).row_major;
+  }
+  const Operation operation = making.node.operation;
+  if (operation == Operation::transpose || operation == Operation::expand) {
+    output.row_major = false;
   }
   if (making.node.operation == Operation::detach) {
     output.tracked = false;

@@ -34,6 +34,9 @@ Finding judged(const Scenario& scenario, const Expectation& expectation, const O
         fmt::format("{}: expected {}, observed {}", one.where, one.expected, one.observed));
   }
   failure.detail = failure.texts.front();
+  for (const StepResult& step : outcome.steps) {
+    if (step.error) failure.texts.push_back(step.error->text);
+  }
   return failure;
 }
 

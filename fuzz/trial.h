@@ -16,7 +16,8 @@ struct Finding {
   Kind kind = Kind::pass;
   std::string clause;              // fail: the first clause that is broken, or "adapter"
   std::string detail;              // one line: where, expected, observed; or why it is not judged
-  std::vector<std::string> texts;  // fail: such a line for each thing that is wrong
+  // fail: such a line for each thing that is wrong, and what the engine said of its errors
+  std::vector<std::string> texts;
 };
 
 class Engine {

@@ -912,6 +912,21 @@ TEST(Hooks, APostAccumulateHookIsFreeWhereNothingWasAccumulated) {
   }
 }
 
+TEST(Errors, OnStreamsWhatAFailedPassAccumulatedIsFree) {
+  const std::string body =
+      "'leaves': [{'name': 'x', 'value': {'device': 'sim:0', 'shape': [], 'values': [3]}}],"
+      "'nodes': [{'name': 'late', 'op': 'custom', 'inputs': ['x'],"
+      "           'backward': {'steps': [{'do': 'throw', 'token': 'bad'}]}}],"
+      "'hooks': [{'name': 'h', 'kind': 'node_post', 'on': 'accumulate:x',"
+      "           'steps': [{'do': 'throw', 'token': 'bad'}]}],"
+      "'program': [{'do': 'backward', 'roots': [{'value': 'x',"
+      "  'seed': {'device': 'sim:0', 'shape': [], 'values': [5]}}]}, {'do': 'read', 'grads': ['x']}]";
+  const Told plain(body);
+  EXPECT_EQ(plain.step("read").value_known, (std::vector<bool>{true}));
+  const Told streams("'streams': [{'name': 's', 'device': 'sim:0'}]," + body);
+  EXPECT_EQ(streams.step("read").value_known, (std::vector<bool>{false}));
+}
+
 // The gradient of a changed view comes to its base by way of the view's node, or past it.
 TEST(InPlace, WhatHooksOfAChangedViewSeeIsFree) {
   const std::string body =

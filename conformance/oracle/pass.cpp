@@ -1016,6 +1016,10 @@ void Pass::fail_unordered() {
     if (!certain(i)) make_uncertain(entries_[static_cast<std::size_t>(i)]);
   }
   make_multi_hooks_uncertain();
+  // STREAM-5 speaks of a call that returns: after an error nothing need have been waited for.
+  if (!in_.scenario().streams.empty()) {
+    in_.make_uncertain(0, 0, started_.touched, in_.touched_count());
+  }
   const bool may_be_left = in_.follows("ERR-5", "at-first-error");  // with nodes that still run
   trace_.cursor = all_.empty() || may_be_left ? begin_ : all_;
   Thrown first = failures_[0].thrown;
