@@ -36,6 +36,15 @@ bool leaf_hook_gets_nothing(const Scenario& s, const Expectation* expectation) {
                      });
 }
 
+bool leaf_with_hook_is_turned_off(const Scenario& s, const Expectation*) {
+  bool found = false;
+  for_each_step(s, [&](const Step& step) {
+    const auto* turned = std::get_if<RequiresGradStep>(&step.action);
+    found |= turned != nullptr && !turned->on && has_tensor_hook(s, turned->value);
+  });
+  return found;
+}
+
 bool leaf_has_tensor_and_pre_hooks(const Scenario& s, const Expectation*) {
   return std::any_of(s.hooks.begin(), s.hooks.end(), [&](const Hook& hook) {
     if (hook.kind != HookKind::node_pre || !is_accumulator(s, hook.node)) return false;
@@ -198,6 +207,8 @@ const std::vector<Circumstance>& all_circumstances() {
   static const std::vector<Circumstance> all{
       {"leaf-hook-of-nothing", "a tensor hook of a leaf is given an undefined gradient",
        leaf_hook_gets_nothing},
+      {"leaf-with-hook-turned-off", "a leaf with a tensor hook is set to require no gradient",
+       leaf_with_hook_is_turned_off},
       {"leaf-tensor-and-pre-hooks", "a leaf has tensor hooks, and its accumulator has pre-hooks",
        leaf_has_tensor_and_pre_hooks},
       {"node-hook-wrong-count", "a hook of a node returns too many or too few gradients",

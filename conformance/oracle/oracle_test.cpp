@@ -915,8 +915,6 @@ TEST(Hooks, APostAccumulateHookIsFreeWhereNothingWasAccumulated) {
 TEST(Errors, OnStreamsWhatAFailedPassAccumulatedIsFree) {
   const std::string body =
       "'leaves': [{'name': 'x', 'value': {'device': 'sim:0', 'shape': [], 'values': [3]}}],"
-      "'nodes': [{'name': 'late', 'op': 'custom', 'inputs': ['x'],"
-      "           'backward': {'steps': [{'do': 'throw', 'token': 'bad'}]}}],"
       "'hooks': [{'name': 'h', 'kind': 'node_post', 'on': 'accumulate:x',"
       "           'steps': [{'do': 'throw', 'token': 'bad'}]}],"
       "'program': [{'do': 'backward', 'roots': [{'value': 'x',"
@@ -925,6 +923,18 @@ TEST(Errors, OnStreamsWhatAFailedPassAccumulatedIsFree) {
   EXPECT_EQ(plain.step("read").value_known, (std::vector<bool>{true}));
   const Told streams("'streams': [{'name': 's', 'device': 'sim:0'}]," + body);
   EXPECT_EQ(streams.step("read").value_known, (std::vector<bool>{false}));
+}
+
+TEST(InPlace, TheGradientOfABaseAskedForFromItsChangedViewCannotBeTold) {
+  const Expectation expectation = expect(
+      scenario_of("'leaves': [{'name': 'x', 'value': [3, 4]}],"
+                  "'nodes': [{'name': 'a', 'op': 'custom', 'inputs': ['x']},"
+                  "  {'name': 'v', 'op': 'view', 'inputs': ['a'], 'shape': [2]},"
+                  "  {'name': 'twice', 'op': 'scale_', 'inputs': ['v'], 'factor': 2}],"
+                  "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'v',"
+                  "  'seed': [5, 7]}], 'inputs': ['a']}]"),
+      make_dialect("reference"));
+  EXPECT_EQ(expectation.cannot_tell, "the gradient of a base, asked for from its changed view");
 }
 
 // The gradient of a changed view comes to its base by way of the view's node, or past it.

@@ -203,9 +203,12 @@ void Pass::request(std::int32_t index, Tensor* input) {
   requested_.push_back(input);
   const Edge edge = graph_.edge_of(*input);
   const auto place = index_.find(edge.node);
+  // Whether the base depends on its changed view, or the view on the base, is a way of telling.
+  if (edge.node->rewrites && index_.contains(edge.node->edges[1].node)) {
+    throw CannotTell("the gradient of a base, asked for from its changed view");
+  }
   if (place == index_.end()) return;
   for (const Entry& other : entries_) {
-    // Whether the base depends on its changed view, or the view on the base, is a way of telling.
     if (other.node->rewrites && other.node->edges[1].node == edge.node) {
       throw CannotTell("the gradient of a changed view, asked for from its base");
     }

@@ -45,6 +45,9 @@ fuzz::KnownFindings known_findings(const FuzzFlags& options) {
   });
 }
 
+constexpr std::size_t most_tries = 1500;
+constexpr std::size_t most_tries_of_a_hang = 30;  // each takes the whole limit of time
+
 // The smallest case of each clause that is not shrunk yet.
 void shrink_groups(const FuzzFlags& options, fuzz::Store& store, const std::atomic<bool>& stop) {
   for (const fuzz::Group& group : store.groups()) {
@@ -54,7 +57,8 @@ void shrink_groups(const FuzzFlags& options, fuzz::Store& store, const std::atom
                                                     options.campaign.claims);
     const fuzz::Shrunk shrunk = fuzz::shrink(
         original,
-        [&](const Scenario& scenario) { return stop ? "" : engine.failure_of(scenario); }, 1500);
+        [&](const Scenario& scenario) { return stop ? "" : engine.failure_of(scenario); },
+        group.clause == "hang" ? most_tries_of_a_hang : most_tries);
     if (stop) return;  // it may be smaller yet: left to --resume
     const bool flaky = shrunk.flaky || shrunk.failure != group.clause;
     store.add_shrunk(group.clause, group.smallest.number, write_scenario(shrunk.scenario).dump(2),
