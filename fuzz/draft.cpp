@@ -67,6 +67,7 @@ Plan::Plan(Choices& header, const Claims& claims) {
   if (in_place || changes) saved_hooks = false;
   // What several queues do at a time has no order: see docs/fuzz.md.
   if (sim) hook_steps = multi_hooks = false;
+  if (sim && nested) keeps = false;
   if (requires_grad) checkpoints = false;
 }
 

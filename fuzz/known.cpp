@@ -123,6 +123,24 @@ bool view_is_changed_unrecorded(const Scenario& s, const Expectation*) {
   return false;
 }
 
+bool throws_foreign(const Scenario& s, const Expectation*) {
+  bool found = false;
+  for_each_step(s, [&](const Step& step) {
+    const auto* thrown = std::get_if<ThrowStep>(&step.action);
+    found |= thrown != nullptr && thrown->foreign;
+  });
+  return found;
+}
+
+bool changes_a_view_in_place(const Scenario& s, const Expectation*) {
+  return std::any_of(s.nodes.begin(), s.nodes.end(), [&](const Node& node) {
+    if (!spec_of(node.operation).in_place) return false;
+    const Value& target = s.values[at(node.inputs[0])];
+    return target.origin == Value::Origin::node_output &&
+           spec_of(s.nodes[at(target.producer)].operation).makes_view;
+  });
+}
+
 // ---- Reading
 
 constexpr std::string_view schema = "gradcts.known_findings/1";
@@ -217,6 +235,8 @@ const std::vector<Circumstance>& all_circumstances() {
       {"changed-by-its-own-history",
        "a value that a node takes is changed in place by what was made from that node",
        changed_by_its_own_history},
+      {"throws-foreign", "something throws outside the standard hierarchy", throws_foreign},
+      {"view-changed-in-place", "an operation changes a view in place", changes_a_view_in_place},
       {"change-of-viewed", "there are views, and a step changes elements unrecorded",
        view_is_changed_unrecorded},
   };

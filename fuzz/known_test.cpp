@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <cstdlib>
+
 #include "fuzz/trial.h"
 
 namespace gradcts::fuzz {
@@ -38,21 +41,34 @@ TEST(Known, NarrowsToItsClauses) {
 
 #ifdef GRADCTS_LIBTORCH_ADAPTER
 
-// Each entry is a fault that is still there, is recognised, and is the engine's and not ours.
-TEST(Known, ExamplesOfLibtorchFailAsTheySay) {
+// 0: the scenario fails on libtorch, and as the entry says.
+int fails_as_known(const KnownFinding& one) {
+  const Scenario scenario = read_scenario(one.example);
   const auto libtorch = open_engine(GRADCTS_LIBTORCH_ADAPTER);
-  const auto reference = open_engine("reference");
+  const Finding finding = libtorch->run(scenario);
+  if (finding.kind != Finding::Kind::fail) return 1;
+  const Expectation expectation = expect(scenario, libtorch->dialect());
+  const std::string name = known_as({one}, finding.clause, finding.texts, scenario, &expectation);
+  return name == one.name ? 0 : 2;
+}
+
+// Each entry is a fault that is still there, is recognised, and is the engine's and not ours. Each
+// in a process of its own: after some of them the engine is not what it was.
+TEST(KnownDeath, ExamplesOfLibtorchFailAsTheySay) {
   const KnownFindings known = load_known_findings(GRADCTS_KNOWN_FINDINGS "/libtorch.json");
   EXPECT_FALSE(known.empty());
   for (const KnownFinding& one : known) {
-    const Scenario scenario = read_scenario(one.example);
-    EXPECT_EQ(reference->run(scenario).kind, Finding::Kind::pass)
-        << one.name << ": " << reference->run(scenario).detail;
-    const Finding finding = libtorch->run(scenario);
-    EXPECT_EQ(finding.kind, Finding::Kind::fail) << one.name;
-    const Expectation expectation = expect(scenario, libtorch->dialect());
-    EXPECT_EQ(known_as({one}, finding.clause, finding.texts, scenario, &expectation), one.name)
-        << finding.clause << ": " << finding.detail;
+    SCOPED_TRACE(one.name);
+    if (one.clauses == std::vector<std::string>{"crash"}) {
+      EXPECT_EXIT(std::_Exit(fails_as_known(one)), testing::KilledBySignal(SIGABRT), "");
+    } else {
+      EXPECT_EXIT(std::_Exit(fails_as_known(one)), testing::ExitedWithCode(0), "");
+    }
+  }
+  const auto reference = open_engine("reference");
+  for (const KnownFinding& one : known) {
+    const Finding finding = reference->run(read_scenario(one.example));
+    EXPECT_EQ(finding.kind, Finding::Kind::pass) << one.name << ": " << finding.detail;
   }
 }
 

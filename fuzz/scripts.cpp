@@ -478,8 +478,11 @@ Step observe_step(Draft& draft, Choices& choices, const Place& place) {
   step.what = all[choices.below(all.size())];
   if (step.what == What::needed && !place.knows_needed) step.what = What::depth;
   if (!draft.plan.sim && step.what == What::device) step.what = What::recording;
-  // On which stream a leaf's accumulator was made, an engine decides by itself.
-  if (step.what == What::stream && !place.in_node) step.what = What::recording;
+  // On which stream a leaf's accumulator was made, an engine decides by itself; so on which a pass
+  // that its hooks start is called.
+  if (step.what == What::stream && (!place.in_node || draft.plan.nested)) {
+    step.what = What::recording;
+  }
   const auto is_claimed = [&] {
     return draft.claims.has(fmt::format("observe.{}", word_of(observe_words, step.what)));
   };

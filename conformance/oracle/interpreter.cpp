@@ -655,6 +655,12 @@ void Interpreter::make_uncertain(std::int32_t first_step, std::int32_t last_step
   }
 }
 
+void Interpreter::make_kept_uncertain(std::int32_t first_touched) {
+  for (std::int32_t i = first_touched; i < touched_count(); ++i) {
+    if (touched_[at(i)].kept != no_id) undetermined_[at(touched_[at(i)].kept)] = true;
+  }
+}
+
 void Interpreter::enter_node(const GraphNode& node) {
   const Device device = node.slots.empty() ? Device{} : node.slots[0].device;
   const std::int32_t limit = scenario_.configuration.nesting_limit.value_or(default_nesting_limit);

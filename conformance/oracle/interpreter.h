@@ -105,6 +105,8 @@ class Interpreter {
   }
   void make_uncertain(std::int32_t first_step, std::int32_t last_step, std::int32_t first_touched,
                       std::int32_t last_touched);
+  // What was kept since then, since it is of a gradient that is free.
+  void make_kept_uncertain(std::int32_t first_touched);
 
  private:
   class Inside;

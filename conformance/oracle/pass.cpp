@@ -425,6 +425,7 @@ void Pass::free_bypassed(const Entry& entry) {
   for (std::int32_t i = entry.begun.events; i < trace_.event_count(); ++i) {
     trace_.event(i).compare_values = false;
   }
+  in_.make_kept_uncertain(entry.begun.touched);
 }
 
 void Pass::refuse_change_by_hook(const Entry& entry) const {
@@ -724,13 +725,19 @@ Tensor* Pass::hook_result(Tensor* given, Tensor* returned) const {
   return returned;
 }
 
+// Whether each input with a history needs its gradient.
+bool Pass::needs_all(const GraphNode& node) const {
+  return std::all_of(node.edges.begin(), node.edges.end(), [&](const Edge& edge) {
+    return !edge.node || entries_[static_cast<std::size_t>(index_.at(edge.node))].is_visited();
+  });
+}
+
 // A built-in node need not compute a gradient that nothing needs, so what a post hook sees is free
 // then.
 bool Pass::computes_all(const GraphNode& node) const {
-  return node.scripted || std::all_of(node.edges.begin(), node.edges.end(), [&](const Edge& edge) {
-           return edge.node &&
-                  entries_[static_cast<std::size_t>(index_.at(edge.node))].is_visited();
-         });
+  const bool has_all = std::all_of(node.edges.begin(), node.edges.end(),
+                                   [](const Edge& edge) { return edge.node != nullptr; });
+  return node.scripted || (has_all && needs_all(node));
 }
 
 void Pass::call_node_hook(HookId hook, EventKind kind, Gradients& values) {
@@ -755,8 +762,10 @@ void Pass::call_node_hooks(Registrations& list, EventKind kind, Gradients& value
 
 void Pass::call_post_hooks(GraphNode& node, Gradients& outputs) {
   const std::int32_t first = trace_.event_count();
+  const std::int32_t touched = in_.touched_count();
   const auto settle = [&] {
     if (computes_all(node)) return;
+    in_.make_kept_uncertain(touched);
     for (std::int32_t i = first; i < trace_.event_count(); ++i) {
       ExpectedEvent& event = trace_.event(i);
       if (event.event.kind == EventKind::node_post_hook) event.compare_values = false;
@@ -850,6 +859,10 @@ void Pass::check_saved(const GraphNode& node) const {
   if (node.released) throw error_of(ErrorCategory::graph_released, "KEEP-1");
   for (const SavedTensor& saved : node.saved) {
     if (saved.hook == no_id && saved.version != saved.tensor->version->number) {
+      // Which of them a built-in operation needs for a part of its gradients is its affair.
+      if (!node.scripted && !needs_all(node)) {
+        throw CannotTell("a changed tensor that perhaps nothing needs");
+      }
       throw error_of(ErrorCategory::saved_modified, "KEEP-3");
     }
   }

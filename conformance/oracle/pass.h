@@ -119,6 +119,7 @@ class Pass {
   Gradients run_node(Entry& entry);
   Gradients run_itself(Entry& entry);
   bool computes_all(const GraphNode& node) const;
+  bool needs_all(const GraphNode& node) const;
   void call_post_hooks(GraphNode& node, Gradients& outputs);
   void call_node_hook(HookId hook, EventKind kind, Gradients& values);
   void call_node_hooks(Registrations& list, EventKind kind, Gradients& values);

@@ -2,6 +2,7 @@
 
 #include "reference_engine/engine/graph_task.h"
 #include "reference_engine/engine/thread_context.h"
+#include "reference_engine/sync/atomic.h"
 
 namespace gradcts::reference {
 namespace {
@@ -15,11 +16,14 @@ struct Arrivals {
 };
 
 // Hangs as a tensor hook on each of the tensors. It must not own their nodes, which own it: it
-// knows them by address, and only asks whether a pass visits a node with that address.
+// knows them by address, asks whether a pass visits a node with that address, and forgets it when
+// the node goes, since another may be made in its place.
 class MultiHook {
  public:
   MultiHook(std::vector<const Node*> nodes, MultiTensorHook hook)
-      : nodes_(std::move(nodes)), hook_(std::move(hook)) {}
+      : nodes_(nodes.begin(), nodes.end()), hook_(std::move(hook)) {}
+
+  void forget(std::size_t index) const { nodes_[index] = nullptr; }
 
   void arrive(std::size_t index, const Tensor& gradient) const {
     GraphTask& task = *thread_context().task;
@@ -37,7 +41,10 @@ class MultiHook {
  private:
   std::shared_ptr<Arrivals> arrivals_of(GraphTask& task) const {
     std::size_t expected = 0;
-    for (const Node* node : nodes_) expected += task.visits(node);
+    for (const auto& known : nodes_) {
+      const Node* node = known;
+      expected += node != nullptr && task.visits(node) ? 1 : 0;
+    }
     return std::static_pointer_cast<Arrivals>(task.pass_local(this, [&] {
       auto made = std::make_shared<Arrivals>();
       LockGuard lock(made->mutex);
@@ -47,8 +54,24 @@ class MultiHook {
     }));
   }
 
-  const std::vector<const Node*> nodes_;
+  mutable std::vector<Atomic<const Node*>> nodes_;
   const MultiTensorHook hook_;
+};
+
+// The hook on one of the tensors; it goes with the tensor's node.
+class Participation {
+ public:
+  Participation(std::shared_ptr<const MultiHook> hook, std::size_t index)
+      : hook_(std::move(hook)), index_(index) {}
+  ~Participation() { hook_->forget(index_); }
+  Participation(const Participation&) = delete;
+  Participation& operator=(const Participation&) = delete;
+
+  void arrive(const Tensor& gradient) const { hook_->arrive(index_, gradient); }
+
+ private:
+  const std::shared_ptr<const MultiHook> hook_;
+  const std::size_t index_;
 };
 
 }  // namespace
@@ -63,8 +86,9 @@ HookHandle add_multi_tensor_hook(absl::Span<const Tensor> tensors, MultiTensorHo
   };
   try {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      handles.push_back(add_tensor_hook(tensors[i], [multi, i](const Tensor& gradient) {
-        multi->arrive(i, gradient);
+      const auto here = std::make_shared<const Participation>(multi, i);
+      handles.push_back(add_tensor_hook(tensors[i], [here](const Tensor& gradient) {
+        here->arrive(gradient);
         return std::nullopt;
       }));
     }
