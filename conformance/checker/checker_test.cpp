@@ -447,28 +447,6 @@ TEST_F(CheckerOfThreads, DevicesHaveTheirOwn) {
             "DEV-1 | enter of node on_cpu | on the thread that called | on another thread");
 }
 
-// `low` runs in passes that its own device's nodes start, too: on whatever thread these run. Such
-// entries cannot be told from the one that the program's pass makes.
-TEST_F(Checker, ThreadsOfEntriesThatCannotBeToldApartAreFree) {
-  use("'leaves': [{'name': 'x', 'value': 1},"
-      "           {'name': 'y', 'value': {'device': 'sim:0', 'shape': [], 'values': [1]}}],"
-      "'nodes': [{'name': 'low', 'op': 'custom', 'inputs': ['x']},"
-      "  {'name': 'nests', 'op': 'custom', 'inputs': ['y'], 'backward': {'steps': ["
-      "    {'do': 'backward', 'roots': [{'value': 'low', 'seed': 1}], 'keep': true}]}}],"
-      "'program': [{'do': 'forward'}, {'do': 'backward', 'keep': true, 'roots': ["
-      "  {'value': 'nests', 'seed': {'device': 'sim:0', 'shape': [], 'values': [1]}},"
-      "  {'value': 'low', 'seed': 1}]}]",
-      "'DEV-1'");
-  const std::int16_t of_device = event(EventKind::node_enter, 1).thread;
-  int entries = 0;
-  for (Event& entry : outcome_.events) {
-    if (entry.kind != EventKind::node_enter || entry.subject != 0) continue;
-    ++entries;
-    EXPECT_EQ(found([&] { entry.thread = of_device; }), "pass");
-  }
-  EXPECT_EQ(entries, 2);
-}
-
 class CheckerOfStatements : public Checker {
  protected:
   void SetUp() override {

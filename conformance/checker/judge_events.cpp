@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 
 #include "conformance/checker/compare.h"
@@ -182,17 +181,6 @@ void judge_observations(const Evidence& evidence, std::string_view clauses, Find
   }
 }
 
-// Nodes whose entries may be on any thread in some passes, and cannot be told from their others:
-// whose is whose, nobody knows then.
-std::set<NodeId> nodes_on_unknown_threads(const Evidence& evidence) {
-  std::set<NodeId> nodes;
-  for (const ExpectedEvent& expected : evidence.expectation.events) {
-    const bool is_free = expected.event.kind == EventKind::node_enter && !expected.device;
-    if (is_free && expected.any_order) nodes.insert(expected.event.subject);
-  }
-  return nodes;
-}
-
 // A thread of the engine serves one device, and the main thread none but the CPU.
 void judge_threads(const Evidence& evidence, std::string_view clauses, Findings& findings) {
   constexpr std::int16_t main_thread = 0;
@@ -201,11 +189,10 @@ void judge_threads(const Evidence& evidence, std::string_view clauses, Findings&
     const Event* first = nullptr;
   };
   std::map<std::int16_t, Use> threads{{main_thread, {}}};
-  const std::set<NodeId> unknown = nodes_on_unknown_threads(evidence);
   const auto& expected = evidence.expectation.events;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const Event* actual = actual_event(evidence, i);
-    if (!actual || !expected[i].device || unknown.contains(expected[i].event.subject)) continue;
+    if (!actual || !expected[i].device) continue;
     const Device device = *expected[i].device;
     const std::string clause = choose_clause(evidence.scenario, clauses, expected[i].clause);
     const bool is_on_main = !expected[i].any_order && expected[i].event.thread == main_thread;
