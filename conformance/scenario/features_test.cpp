@@ -41,6 +41,7 @@ TEST(Features, AllAreReachable) {
   b.custom({x}, saves_other);
   b.needs("anomaly.report");
   b.needs("compiled");
+  b.needs("pass.nested.alone");
   b.forward();
   for (int what = 0; what < 14; ++what) {
     const auto asked = static_cast<ObserveStep::What>(what);

@@ -631,6 +631,9 @@ void Validator::check_expression(const Expression& expression, const Path& path,
     fail(path, "an expression has a tensor exactly when it is one");
   }
   if (has_tensor) check_tensor(*expression.constant, path);
+  if (expression.kind == Kind::pool && expression.constant->layout == Layout::sparse) {
+    fail(path / "pool", "a pool is overwritten in place: its tensor must be dense");
+  }
   if (expression.kind == Kind::undefined &&
       (expression.expand || expression.cast || expression.move_to)) {
     fail(path, "an undefined result cannot be expanded, cast or moved");

@@ -194,6 +194,15 @@ TEST(Validate, CustomNodes) {
   custom.forward = {pool(1)};
   EXPECT_EQ(with(custom),
             "nodes[1].forward[0].pool: a pool belongs to a node and stands only in its backward");
+  Expression sparse = pool(1);
+  sparse.constant->shape = {1};
+  sparse.constant->layout = Layout::sparse;
+  sparse.constant->coordinates = SparseCoordinates{1, {0}, true};
+  custom = {};
+  custom.backward = returning({sparse});
+  EXPECT_EQ(with(custom),
+            "nodes[1].backward.returns[0].pool: a pool is overwritten in place: its tensor must be "
+            "dense");
 }
 
 TEST(Validate, AnyNumberOfReturnsIsAllowed) {
