@@ -35,7 +35,6 @@ namespace {
 
 namespace ag = torch::autograd;
 namespace ref = gradcts::reference;
-constexpr ref::DeviceType sim = ref::DeviceType::sim;
 using at::Tensor;
 using List = ag::variable_list;
 

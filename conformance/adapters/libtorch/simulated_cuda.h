@@ -27,6 +27,8 @@
 
 namespace gradcts::libtorch {
 
+inline constexpr reference::DeviceType sim = reference::DeviceType::sim;
+
 // The simulated device and stream behind libtorch's, and back. A device without an index is the
 // current one.
 reference::Device simulated(c10::Device device);

@@ -10,7 +10,6 @@
 namespace gradcts::libtorch {
 
 namespace ref = gradcts::reference;
-constexpr ref::DeviceType sim = ref::DeviceType::sim;
 
 ref::Device simulated(c10::Device device) {
   return device.has_index() ? ref::Device{sim, device.index()} : ref::current_device(sim);

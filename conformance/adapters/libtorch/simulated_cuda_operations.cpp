@@ -32,7 +32,7 @@ using c10::IValue;
 const c10::DispatchKeySet cuda_keys(c10::DispatchKey::CUDA);
 
 ref::DeviceRuntime& runtime() {
-  return ref::runtime(ref::DeviceType::sim);
+  return ref::runtime(sim);
 }
 
 // The tensor's memory as a tensor of the CPU, which does not own it.
