@@ -408,21 +408,29 @@ class Interrupted(unittest.TestCase):
             return 0
 
 
+def on_small_disk(disk, command):
+    script = f"mount -t tmpfs -o size=64k small '{disk}' && cd '{disk}' && {command}"
+    return subprocess.run(["unshare", "-rm", "sh", "-c", script], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=120, check=False, env={**os.environ, "GRADCTS_ENGINE_PATH": ENGINES})
+
+
+def need_small_disk():
+    with tempfile.TemporaryDirectory() as disk:
+        if on_small_disk(disk, "true").returncode != 0:
+            print("messages.py: no disk can be mounted here", file=sys.stderr)
+            sys.exit(77)
+
+
 class FullDisk(unittest.TestCase):
     """On a disk of 64 kB. The test needs the right to mount one."""
-
-    def on_small_disk(self, command):
-        script = f"mount -t tmpfs -o size=64k small '{self.disk}' && cd '{self.disk}' && {command}"
-        return subprocess.run(["unshare", "-rm", "sh", "-c", script], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=120, check=False, env={**os.environ, "GRADCTS_ENGINE_PATH": ENGINES})
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.disk = folder.name
-        if self.on_small_disk("true").returncode != 0:
-            print("messages.py: no disk can be mounted here", file=sys.stderr)
-            sys.exit(77)
+
+    def on_small_disk(self, command):
+        return on_small_disk(self.disk, command)
 
     def test_reports(self):
         """A report that does not fit takes none of the others with it."""
@@ -451,4 +459,6 @@ class FullDisk(unittest.TestCase):
 if __name__ == "__main__":
     GRADCTS, ENGINES, PAGE = (os.path.abspath(argument) for argument in sys.argv[1:4])
     WRITE = "--write" in sys.argv
+    if "FullDisk" in sys.argv:
+        need_small_disk()
     unittest.main(argv=[sys.argv[0]] + [word for word in sys.argv[4:] if word != "--write"])

@@ -48,7 +48,8 @@ inline Device device_of(at::Device device) {
 inline Tensor dense(const TensorValue& value, at::IntArrayRef shape) {
   auto result = at::empty(shape, value.is_complex() ? at::kComplexDouble : at::kDouble);
   std::copy(value.values.begin(), value.values.end(), static_cast<double*>(result.data_ptr()));
-  return result.to(device_of(value.device), type_of(value.type));
+  const bool non_blocking = true;  // as late on a device as it may be
+  return result.to(device_of(value.device), type_of(value.type), non_blocking);
 }
 
 inline Tensor sparse(const TensorValue& value) {

@@ -35,10 +35,14 @@ ref::DeviceRuntime& runtime() {
   return ref::runtime(sim);
 }
 
-// The tensor's memory as a tensor of the CPU, which does not own it.
+// The tensor's memory as a tensor of the CPU, which does not own it; read in the same way, where
+// elements are to be conjugated or negated when they are read.
 Tensor on_cpu(const Tensor& tensor) {
   const auto options = tensor.options().device(at::kCPU).requires_grad(false);
-  return at::from_blob(tensor.data_ptr(), tensor.sizes(), tensor.strides(), options);
+  Tensor alias = at::from_blob(tensor.data_ptr(), tensor.sizes(), tensor.strides(), options);
+  if (tensor.is_conj()) alias.unsafeGetTensorImpl()->_set_conj(true);
+  if (tensor.is_neg()) alias.unsafeGetTensorImpl()->_set_neg(true);
+  return alias;
 }
 
 // What later work uses of a tensor of the CPU, so that nobody changes it meanwhile.
@@ -204,15 +208,16 @@ void enqueue_copy(ref::Stream stream, const Tensor& target, const Tensor& source
 }
 
 // As a CUDA build does it: on the source's current stream, which the target's current stream waits
-// for on both sides of the copy; to the CPU, with the caller waiting.
-Tensor& copy_(Tensor& target, const Tensor& source, bool) {
+// for on both sides of the copy. The caller waits for copies to the CPU, and for those from it
+// unless it says that it does not.
+Tensor& copy_(Tensor& target, const Tensor& source, bool non_blocking) {
   const Tensor from = source.expand(target.sizes());
   const ref::Stream own = ref::current_stream(simulated((from.is_cuda() ? from : target).device()));
   const bool crosses = from.is_cuda() && target.is_cuda() && from.device() != target.device();
   if (crosses) ref::wait_stream(own, ref::current_stream(simulated(target.device())));
   enqueue_copy(own, target, from);
   if (crosses) ref::wait_stream(ref::current_stream(simulated(target.device())), own);
-  if (!target.is_cuda()) ref::synchronize(own);
+  if (!target.is_cuda() || (!from.is_cuda() && !non_blocking)) ref::synchronize(own);
   return target;
 }
 
