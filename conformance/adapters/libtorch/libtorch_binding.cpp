@@ -29,6 +29,7 @@
 #include "conformance/adapters/libtorch/operations.h"
 #include "conformance/adapters/libtorch/plain_data.h"
 #include "conformance/adapters/libtorch/simulated_cuda.h"
+#include "conformance/scenario/features.h"
 
 namespace gradcts::libtorch {
 namespace {
@@ -181,6 +182,8 @@ struct Binding {
   explicit Binding(const Scenario& scenario) : counts_before_(ref::stream_counts(sim)) {
     at::set_num_threads(1);
     c10::SetStackTraceFetcher([] { return std::string(); });  // dear, and of no use here
+    const auto needed = required_features(scenario);  // one that forks has a worker of its own
+    if (needed.contains("fork") && !needed.contains("device.sim")) hide_cuda();
     for (const gradcts::Stream& stream : scenario.streams) {
       streams_.push_back(ref::make_stream(simulated(device_of(stream.device))));
     }

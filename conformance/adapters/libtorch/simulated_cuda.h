@@ -36,6 +36,11 @@ reference::Stream simulated(c10::Stream stream);
 c10::Device cuda_device(int index);
 c10::Stream cuda_stream(reference::Stream stream);
 
+// From now on there are no devices, for a process that forks and uses none: real CUDA does not work
+// in a forked one either, and the engine would start its devices' threads there. Before the first
+// pass.
+void hide_cuda();
+
 // Memory for tensors on the current device, owned by its current stream.
 c10::Allocator& cuda_memory();
 

@@ -3,6 +3,7 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "conformance/adapters/libtorch/simulated_cuda.h"
 #include "reference_engine/device/runtime.h"
@@ -27,10 +28,16 @@ c10::Stream cuda_stream(ref::Stream stream) {
 
 namespace {
 
+std::atomic<bool> is_hidden{false};
+
+int device_count() {
+  return is_hidden ? 0 : ref::device_count(sim);
+}
+
 struct Guard final : c10::impl::DeviceGuardImplInterface {
   c10::DeviceType type() const override { return c10::DeviceType::CUDA; }
   c10::DeviceIndex deviceCount() const noexcept override {
-    return static_cast<c10::DeviceIndex>(ref::device_count(sim));
+    return static_cast<c10::DeviceIndex>(device_count());
   }
 
   c10::Device getDevice() const override { return cuda_device(ref::current_device(sim).index); }
@@ -96,10 +103,10 @@ struct Memory final : c10::Allocator {
 struct CUDAHooks final : at::CUDAHooksInterface {
   explicit CUDAHooks(at::CUDAHooksArgs) {}
   void initCUDA() const override {}
-  bool hasCUDA() const override { return true; }
+  bool hasCUDA() const override { return !is_hidden; }
   bool hasPrimaryContext(std::int64_t) const override { return true; }
   std::int64_t current_device() const override { return ref::current_device(sim).index; }
-  int getNumGPUs() const override { return ref::device_count(sim); }
+  int getNumGPUs() const override { return device_count(); }
   c10::Allocator* getCUDADeviceAllocator() const override { return &cuda_memory(); }
   void deviceSynchronize(std::int64_t index) const override {
     ref::synchronize(ref::Device{sim, static_cast<std::int16_t>(index)});
@@ -107,6 +114,10 @@ struct CUDAHooks final : at::CUDAHooksInterface {
 };
 
 }  // namespace
+
+void hide_cuda() {
+  is_hidden = true;
+}
 
 c10::Allocator& cuda_memory() {
   static auto* memory = new Memory;  // tensors may outlive everything
