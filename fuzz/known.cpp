@@ -6,6 +6,7 @@
 #include <set>
 
 #include "conformance/scenario/file_text.h"
+#include "conformance/scenario/json_entries.h"
 #include "conformance/spec/spec.h"
 #include "fuzz/index.h"
 
@@ -145,28 +146,6 @@ bool changes_a_view_in_place(const Scenario& s, const Expectation*) {
 
 constexpr std::string_view schema = "gradcts.known_findings/1";
 
-std::string text_of(const Json& json, const std::string& path, const char* field, bool required) {
-  if (!json.contains(field)) {
-    if (required) throw FormatError(path, fmt::format("'{}' is missing", field));
-    return "";
-  }
-  if (!json[field].is_string() || json[field].get<std::string>().empty()) {
-    throw FormatError(fmt::format("{}.{}", path, field), "expected a text that is not empty");
-  }
-  return json[field].get<std::string>();
-}
-
-void refuse_unknown(const Json& json, const std::string& path,
-                    const std::set<std::string_view>& known) {
-  for (const auto& [field, value] : json.items()) {
-    if (known.contains(field)) continue;
-    std::string all;  // by hand: GCC 12 warns falsely of fmt::join here
-    for (const std::string_view name : known) all.append(all.empty() ? "" : ", ").append(name);
-    throw FormatError(path.empty() ? field : fmt::format("{}.{}", path, field),
-                      "unknown field; known: " + all);
-  }
-}
-
 std::vector<std::string> clauses_of(const Json& json, const std::string& path) {
   std::vector<std::string> clauses;
   if (!json.contains("clauses")) return clauses;
@@ -182,13 +161,12 @@ std::vector<std::string> clauses_of(const Json& json, const std::string& path) {
 }
 
 KnownFinding read_entry(const Json& json, const std::string& path) {
-  if (!json.is_object()) throw FormatError(path, "expected an object");
-  refuse_unknown(json, path,
-                 {"name", "says", "when", "clauses", "run", "report", "reason", "example"});
+  check_entry(json, path,
+              {"name", "says", "when", "clauses", "run", "report", "reason", "example"});
   KnownFinding entry;
-  entry.name = text_of(json, path, "name", true);
-  entry.says = text_of(json, path, "says", false);
-  entry.when = text_of(json, path, "when", false);
+  entry.name = required_text(json, path, "name");
+  entry.says = text_field(json, path, "says");
+  entry.when = text_field(json, path, "when");
   if (entry.says.empty() == entry.when.empty()) {
     throw FormatError(path, "expected one of 'says' and 'when'");
   }
@@ -204,8 +182,8 @@ KnownFinding read_entry(const Json& json, const std::string& path) {
     }
     entry.run = false;
   }
-  entry.report = text_of(json, path, "report", true);
-  entry.reason = text_of(json, path, "reason", true);
+  entry.report = required_text(json, path, "report");
+  entry.reason = required_text(json, path, "reason");
   if (!json.contains("example")) throw FormatError(path, "'example' is missing");
   entry.example = json["example"];
   return entry;
@@ -244,18 +222,10 @@ const std::vector<Circumstance>& all_circumstances() {
 }
 
 KnownFindings read_known_findings(const Json& json) {
-  if (!json.is_object()) throw FormatError("", "expected an object");
-  refuse_unknown(json, "", {"schema", "known"});
-  if (!json.contains("schema") || json["schema"] != schema) {
-    throw FormatError("schema", fmt::format("expected \"{}\"", schema));
-  }
-  if (!json.contains("known") || !json["known"].is_array()) {
-    throw FormatError("known", "expected a list");
-  }
   KnownFindings known;
-  for (const Json& entry : json["known"]) {
-    known.push_back(read_entry(entry, fmt::format("known[{}]", known.size())));
-  }
+  read_entries(json, schema, "known", [&](const Json& entry, const std::string& path) {
+    known.push_back(read_entry(entry, path));
+  });
   return known;
 }
 

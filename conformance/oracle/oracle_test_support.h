@@ -66,6 +66,15 @@ struct Told {
     for (const ExpectedEvent& event : expectation.events) names.push_back(name_of(event.event));
     return names;
   }
+  // All that happens under a name, of which there must be something.
+  std::vector<const ExpectedEvent*> events_of(std::string_view name) const {
+    std::vector<const ExpectedEvent*> found;
+    for (const ExpectedEvent& event : expectation.events) {
+      if (name_of(event.event) == name) found.push_back(&event);
+    }
+    EXPECT_FALSE(found.empty()) << "nothing is named " << name;
+    return found;
+  }
   std::string name_of(const Event& event) const {
     const auto subject = static_cast<std::size_t>(event.subject);
     switch (event.kind) {

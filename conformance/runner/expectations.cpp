@@ -8,36 +8,13 @@
 
 #include "conformance/runner/selection.h"
 #include "conformance/scenario/file_text.h"
+#include "conformance/scenario/json_entries.h"
 #include "conformance/spec/spec.h"
 
 namespace gradcts {
 namespace {
 
 constexpr std::string_view schema = "gradcts.expectations/1";
-
-void refuse_unknown_fields(const Json& json, const std::string& path,
-                           const std::set<std::string_view>& known) {
-  for (const auto& [field, value] : json.items()) {
-    if (!known.contains(field)) {
-      throw FormatError(path.empty() ? field : path + "." + field,
-                        fmt::format("unknown field; known: {}", fmt::join(known, ", ")));
-    }
-  }
-}
-
-std::string text_field(const Json& json, const std::string& path, const char* field) {
-  if (!json.contains(field)) return {};
-  if (!json[field].is_string() || json[field].get<std::string>().empty()) {
-    throw FormatError(path + "." + field, "expected a text that is not empty");
-  }
-  return json[field].get<std::string>();
-}
-
-std::string required_text(const Json& json, const std::string& path, const char* field) {
-  std::string text = text_field(json, path, field);
-  if (text.empty()) throw FormatError(path, fmt::format("'{}' is missing", field));
-  return text;
-}
 
 void read_verdict(ExpectedVerdict& entry, const std::string& text, const std::string& path) {
   using enum VerdictKind;
@@ -54,8 +31,7 @@ void read_verdict(ExpectedVerdict& entry, const std::string& text, const std::st
 }
 
 ExpectedVerdict read_entry(const Json& json, const std::string& path) {
-  if (!json.is_object()) throw FormatError(path, "expected an object");
-  refuse_unknown_fields(json, path, {"id", "pattern", "hash", "verdict", "clause", "reason"});
+  check_entry(json, path, {"id", "pattern", "hash", "verdict", "clause", "reason"});
   ExpectedVerdict entry;
   entry.id = text_field(json, path, "id");
   entry.pattern = text_field(json, path, "pattern");
@@ -101,18 +77,10 @@ bool ExpectedVerdict::speaks_of(const std::string& scenario_id) const {
 }
 
 Expectations read_expectations(const Json& json) {
-  if (!json.is_object()) throw FormatError("", "expected an object");
-  refuse_unknown_fields(json, "", {"schema", "expectations"});
-  if (!json.contains("schema") || json["schema"] != schema) {
-    throw FormatError("schema", fmt::format("expected \"{}\"", schema));
-  }
-  if (!json.contains("expectations") || !json["expectations"].is_array()) {
-    throw FormatError("expectations", "expected a list");
-  }
   Expectations expectations;
-  for (const Json& entry : json["expectations"]) {
-    expectations.push_back(read_entry(entry, fmt::format("expectations[{}]", expectations.size())));
-  }
+  read_entries(json, schema, "expectations", [&](const Json& entry, const std::string& path) {
+    expectations.push_back(read_entry(entry, path));
+  });
   return expectations;
 }
 
