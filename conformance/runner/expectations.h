@@ -11,6 +11,7 @@
 // meaning has to be looked at again. Expectations are strict: an expected failure that passes, that
 // fails in another way or breaks another clause is not as expected, and an entry that matches no
 // scenario is an error. Several entries may speak of one scenario: then all their clauses break.
+// With the verdict "flaky" a scenario may pass, or fail and break some of them.
 #pragma once
 
 #include <cstdint>

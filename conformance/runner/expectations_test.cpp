@@ -107,11 +107,14 @@ TEST(Compare, SeveralEntriesNameSeveralClauses) {
   EXPECT_FALSE(compare(expectations, "root/two", failing({"ROOT-2"}), false).as_expected);
 }
 
-TEST(Compare, FlakyMayPassOrFailButNotCrash) {
-  const Expectations expectations =
-      read(R"({"id": "root/two", "verdict": "flaky", "clause": "DET-1", "reason": "a race"})");
+TEST(Compare, FlakyMayPassOrBreakItsClausesAndNothingElse) {
+  const Expectations expectations = read(
+      R"({"id": "root/two", "verdict": "flaky", "clause": "TLS-2", "reason": "a race"},
+         {"id": "root/two", "verdict": "flaky", "clause": "LIFE-1", "reason": "the same"})");
   EXPECT_TRUE(compare(expectations, "root/two", {}, false).as_expected);
-  EXPECT_TRUE(compare(expectations, "root/two", failing({"DET-1"}), true).as_expected);
+  EXPECT_TRUE(compare(expectations, "root/two", failing({"TLS-2"}), false).as_expected);
+  EXPECT_TRUE(compare(expectations, "root/two", failing({"LIFE-1", "DET-1"}), true).as_expected);
+  EXPECT_FALSE(compare(expectations, "root/two", failing({"TLS-2", "ACC-1"}), true).as_expected);
   EXPECT_FALSE(compare(expectations, "root/two", {VerdictKind::crash, {}, {}}, false).as_expected);
 }
 
