@@ -80,6 +80,18 @@ TEST(Property, TwiceTheSameGivesTheSameBitsAndTrace) {
   });
 }
 
+// Some cases stop their engine, or set its limits: the next case finds the usual one as it was.
+TEST(Property, WhatRanBeforeDoesNotMatter) {
+  std::vector<std::pair<Scenario, std::string>> runs;
+  for_each_case([&](const Scenario& scenario) {
+    runs.emplace_back(scenario, text_of(run(scenario), scenario));
+  });
+  std::reverse(runs.begin(), runs.end());
+  for (const auto& [scenario, text] : runs) {
+    EXPECT_TRUE(text_of(run(scenario), scenario) == text) << scenario.id;
+  }
+}
+
 // Leaf accumulators that are ready together run in any order (ORDER-1): what happened, not when.
 std::vector<std::string> sorted_parts_of(Outcome outcome, const Scenario& scenario) {
   for (StepResult& step : outcome.steps) step.occurrence = 0;

@@ -142,7 +142,7 @@ Binding::Binding(const Scenario& scenario)
   // A scenario that stops its engine stops one of its own: the next scenario finds the usual one.
   if (controls_engine(scenario)) start_engine();
   if (compiler_) engine().set_compiler(compiler_);
-  if (nesting_limit_) {
+  if (nesting_limit_ && !own_engine_) {
     previous_nesting_limit_ = engine().nesting_limit();
     engine().set_nesting_limit(*nesting_limit_);
   }
