@@ -198,6 +198,7 @@ class Interpreter {
   void perform(const WhenDoneStep& step, const Step& whole, Errors errors);
   void perform(const RedirectStep& step, const Step& whole, Errors errors);
   void perform(const CloseHooksStep& step, const Step& whole, Errors errors);
+  void perform(const ForgetProgramsStep&, const Step&, Errors) {}  // nothing that it knows of
   void perform(const ReducerStep& step, const Step& whole, Errors errors);
 
   // An asynchronous pass. It runs here when it is first waited for: by then all that is announced

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 4> through_words = {
 constexpr std::array<std::string_view, 4> question_words = {
     "its buckets", "the order of its reductions", "the order in which parameters became ready",
     "the number of reductions"};
-constexpr std::array<std::string_view, 14> observe_words = {"whether gradients are recorded",
+constexpr std::array<std::string_view, 18> observe_words = {"whether gradients are recorded",
                                                             "the user state",
                                                             "the current device",
                                                             "the current stream",
@@ -34,7 +34,11 @@ constexpr std::array<std::string_view, 14> observe_words = {"whether gradients a
                                                             "how many threads the engine keeps",
                                                             "how many scripted objects are alive",
                                                             "how many stream events were recorded",
-                                                            "how often a stream waited"};
+                                                            "how often a stream waited",
+                                                            "how many programs are held",
+                                                            "how many passes found a program",
+                                                            "how many passes were compiled",
+                                                            "how many were compiled for"};
 
 std::string_view through_text(Through through) {
   return through_words[static_cast<std::size_t>(through)];
@@ -197,6 +201,7 @@ std::string observe_text(const Scenario& scenario, const ObserveStep& observe) {
   std::string text =
       fmt::format("observe {}", observe_words[static_cast<std::size_t>(observe.what)]);
   if (observe.node != no_id) text += fmt::format(": {}", node_name(scenario, observe.node));
+  if (observe.cause) text += fmt::format(": {}", to_text(*observe.cause));
   return text;
 }
 
@@ -307,6 +312,9 @@ std::string action_text(const Scenario& s, const Action& action) {
           },
           [&](const CloseHooksStep& step) {
             return "leave the saved hooks " + hook_name(s, step.hook);
+          },
+          [&](const ForgetProgramsStep&) {
+            return std::string("forget the programs of compiled passes");
           },
           [&](const ReducerStep& step) { return reducer_text(s, step); }},
       action);

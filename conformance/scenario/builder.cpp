@@ -454,7 +454,10 @@ void ScenarioBuilder::remove_hook(HookId hook) {
   add_step(HookStep{hook, false});
 }
 void ScenarioBuilder::observe(ObserveStep::What what, NodeId node) {
-  add_step(ObserveStep{what, node});
+  add_step(ObserveStep{what, node, std::nullopt});
+}
+void ScenarioBuilder::observe_compiles_for(ObserveStep::Cause cause) {
+  add_step(ObserveStep{ObserveStep::What::compiles_for, no_id, cause});
 }
 void ScenarioBuilder::start() {
   add_step(EngineStep{EngineStep::What::start, std::nullopt});
@@ -482,6 +485,9 @@ void ScenarioBuilder::redirect(NodeId node, std::int32_t edge, ValueId to) {
 }
 void ScenarioBuilder::close_hooks(HookId hook) {
   add_step(CloseHooksStep{hook});
+}
+void ScenarioBuilder::forget_programs() {
+  add_step(ForgetProgramsStep{});
 }
 void ScenarioBuilder::fork(const Body& body) {
   add_step(ForkStep{steps(body)});

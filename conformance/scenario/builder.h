@@ -161,6 +161,7 @@ class ScenarioBuilder {
   void add_hook(HookId hook);
   void remove_hook(HookId hook);
   void observe(ObserveStep::What what, NodeId node = no_id);
+  void observe_compiles_for(ObserveStep::Cause cause);
   void start();
   void stop();
   void stop_within(double seconds);
@@ -170,6 +171,7 @@ class ScenarioBuilder {
   void when_done(FutureId future, CallbackId callback);
   void redirect(NodeId node, std::int32_t edge, ValueId to = no_id);
   void close_hooks(HookId hook);
+  void forget_programs();
   void reduce(ReducerStep step) { add_step(std::move(step)); }
   void fork(const Body& body);
   void wait_stream(StreamId stream, StreamId waits_for);

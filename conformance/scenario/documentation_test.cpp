@@ -84,16 +84,18 @@ TEST(Documentation, NamesEveryWordOfTheLanguage) {
   for (const auto word : through_words) EXPECT_TRUE(named(word)) << word;
   for (const auto word : change_words) EXPECT_TRUE(named(word)) << word;
   for (const auto word : observe_words) EXPECT_TRUE(named(word)) << word;
+  for (const auto word : cause_words) EXPECT_TRUE(named(word)) << word;
   for (const auto word : question_words) EXPECT_TRUE(named(word)) << word;
-  for (const auto* verb :
-       {"forward",     "backward",     "grad",           "set_grad",      "read",
-        "change",      "keep",         "drop",           "requires_grad", "with",
-        "try",         "parallel",     "repeat",         "barrier",       "lock",
-        "unlock",      "throw",        "queue_callback", "add_hook",      "remove_hook",
-        "observe",     "start",        "stop",           "fork",          "wait_stream",
-        "synchronise", "deliver",      "wait",           "when_done",     "redirect",
-        "close_hooks", "make_reducer", "drop_reducer",   "prepare",       "reset_reducer",
-        "ask_reducer"}) {
+  for (const auto* verb : {"forward",       "backward",       "grad",        "set_grad",
+                           "read",          "change",         "keep",        "drop",
+                           "requires_grad", "with",           "try",         "parallel",
+                           "repeat",        "barrier",        "lock",        "unlock",
+                           "throw",         "queue_callback", "add_hook",    "remove_hook",
+                           "observe",       "start",          "stop",        "fork",
+                           "wait_stream",   "synchronise",    "deliver",     "wait",
+                           "when_done",     "redirect",       "close_hooks", "forget_programs",
+                           "make_reducer",  "drop_reducer",   "prepare",     "reset_reducer",
+                           "ask_reducer"}) {
     EXPECT_TRUE(named(verb)) << verb;
   }
 }

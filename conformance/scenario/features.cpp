@@ -75,6 +75,7 @@ enum Feature : std::size_t {
   strict_validation,
   nesting_limit,
   compiled,
+  forget_programs,
   engine_start,
   engine_stop,
   fork_feature,
@@ -150,6 +151,10 @@ constexpr std::array<FeatureSpec, feature_count> features{{
     {"observe.live_objects", "counts the scripted objects that the engine keeps alive"},
     {"observe.stream_events", "counts the events recorded on streams"},
     {"observe.stream_waits", "counts the waits of streams for events"},
+    {"observe.programs", "counts the programs of compiled passes"},
+    {"observe.replays", "counts the passes that found their program"},
+    {"observe.compiles", "counts the passes for which a program was made"},
+    {"observe.compiles_for", "counts them by what was new about them"},
     {"threads", "several threads that use the engine"},
     {"device.sim", "the simulated device"},
     {"device.other", "a second device type, with another number of devices"},
@@ -180,6 +185,7 @@ constexpr std::array<FeatureSpec, feature_count> features{{
      "the option by which every difference from the recorded shape is an error"},
     {"nesting_limit", "the setting for nested passes on one thread"},
     {"compiled", "passes that are compiled and replayed"},
+    {"compiled.forget", "programs of compiled passes that are forgotten by a step"},
     {"engine.start", "starting the engine"},
     {"engine.stop", "stopping the engine"},
     {"fork", "forking the process"},
@@ -251,6 +257,7 @@ class Finder {
   void note_step(const WhenDoneStep&, const Scenario&) { note(asynchronous); }
   void note_step(const RedirectStep&, const Scenario&) { note(redirect); }
   void note_step(const CloseHooksStep&, const Scenario&) { note(close_hooks); }
+  void note_step(const ForgetProgramsStep&, const Scenario&) { note(forget_programs); }
   void note_step(const ReducerStep& step, const Scenario&) {
     note_if(step.what == ReducerStep::What::reset, reducer_reset);
     if (step.what == ReducerStep::What::ask) note_in(reducer_ask_first, step.question);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/scenario/scenario_samples.h"
+#include "conformance/scenario/words.h"
 
 namespace gradcts {
 namespace {
@@ -43,9 +44,10 @@ TEST(Features, AllAreReachable) {
   b.needs("compiled");
   b.needs("pass.nested.alone");
   b.forward();
-  for (int what = 0; what < 14; ++what) {
+  b.observe_compiles_for(ObserveStep::Cause::node);
+  for (std::size_t what = 0; what < observe_words.size(); ++what) {
     const auto asked = static_cast<ObserveStep::What>(what);
-    if (asked == ObserveStep::What::needed) continue;
+    if (asked == ObserveStep::What::needed || asked == ObserveStep::What::compiles_for) continue;
     b.observe(asked, asked == ObserveStep::What::will_run ? b.node_of(y) : no_id);
   }
   every([&](Through t) { b.change(y, ChangeStep::How::add, 1, t); });

@@ -120,6 +120,7 @@ class ScenarioReader {
     return HookStep{one(hooks_, fields, "hook"), false};
   }
   Action read_observe(const Fields& fields);
+  Action read_forget_programs(const Fields&) { return ForgetProgramsStep{}; }
   Action read_start(const Fields&) { return EngineStep{EngineStep::What::start, std::nullopt}; }
   Action read_stop(const Fields& fields);
   Action read_fork(const Fields& fields) { return ForkStep{read_steps(fields)}; }
@@ -622,7 +623,7 @@ std::span<const ScenarioReader::StepForm> ScenarioReader::step_forms() {
       {"queue_callback", {"callback"}, &Self::read_queue_callback},
       {"add_hook", {"hook"}, &Self::read_add_hook},
       {"remove_hook", {"hook"}, &Self::read_remove_hook},
-      {"observe", {"what", "node"}, &Self::read_observe},
+      {"observe", {"what", "node", "cause"}, &Self::read_observe},
       {"start", {}, &Self::read_start},
       {"stop", {"limit"}, &Self::read_stop},
       {"fork", {"steps"}, &Self::read_fork},
@@ -633,6 +634,7 @@ std::span<const ScenarioReader::StepForm> ScenarioReader::step_forms() {
       {"when_done", {"future", "callback"}, &Self::read_when_done},
       {"redirect", {"node", "edge", "to"}, &Self::read_redirect},
       {"close_hooks", {"hook"}, &Self::read_close_hooks},
+      {"forget_programs", {}, &Self::read_forget_programs},
       {"make_reducer", {"reducer", "rank"}, &Self::read_make_reducer},
       {"drop_reducer", {"reducer", "rank"}, &Self::read_drop_reducer},
       {"prepare", {"reducer", "rank", "outputs"}, &Self::read_prepare},
@@ -916,6 +918,9 @@ Action ScenarioReader::read_observe(const Fields& fields) {
   ObserveStep step;
   step.what = read_word<ObserveStep::What>(fields.need("what"), fields.at("what"), observe_words);
   step.node = one_or_none(nodes_, fields, "node");
+  if (const Json* cause = fields.find("cause")) {
+    step.cause = read_word<ObserveStep::Cause>(*cause, fields.at("cause"), cause_words);
+  }
   return step;
 }
 

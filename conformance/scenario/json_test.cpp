@@ -162,7 +162,7 @@ TEST(OutcomeJson, RefusesWhatIsNotOfTheScenario) {
   EXPECT_EQ(refusal_of([](Json& j) { j["scenario"] = "another/one"; }),
             "scenario: the answer is for 'another/one', the request was '" + everything().id + "'");
   EXPECT_EQ(refusal_of([](Json& j) { j["steps"][0]["step"] = 1000; }),
-            "steps[0].step: expected at most 59, found the number 1000");
+            "steps[0].step: expected at most 61, found the number 1000");
   EXPECT_EQ(refusal_of([](Json& j) { j["events"][0]["subject"] = "q"; }),
             "events[0].subject: there is no node 'q' in the scenario");
   EXPECT_EQ(refusal_of([](Json& j) { j["events"][1]["subject"] = "q"; }),

@@ -90,6 +90,7 @@ class ScenarioWriter {
     if (step.edge != 0) json["edge"] = step.edge;
     if (step.to != no_id) json["to"] = value_name(step.to);
   }
+  void add(const ForgetProgramsStep&, Json&, StepId) const {}
   void add(const CloseHooksStep& step, Json& json, StepId) const {
     json["hook"] = name_in(scenario_.hooks, step.hook);
   }
@@ -501,6 +502,7 @@ void ScenarioWriter::add(const ThrowStep& step, Json& json, StepId) const {
 void ScenarioWriter::add(const ObserveStep& step, Json& json, StepId) const {
   json["what"] = text(to_text(step.what));
   if (step.node != no_id) json["node"] = node_name(scenario_, step.node);
+  if (step.cause) json["cause"] = text(to_text(*step.cause));
 }
 
 void ScenarioWriter::add(const StreamStep& step, Json& json, StepId) const {

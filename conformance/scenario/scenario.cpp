@@ -116,6 +116,7 @@ struct Verb {
   std::string_view operator()(const WhenDoneStep&) const { return "when_done"; }
   std::string_view operator()(const RedirectStep&) const { return "redirect"; }
   std::string_view operator()(const CloseHooksStep&) const { return "close_hooks"; }
+  std::string_view operator()(const ForgetProgramsStep&) const { return "forget_programs"; }
   std::string_view operator()(const ReducerStep& step) const {
     constexpr std::array<std::string_view, 5> verbs{"make_reducer", "drop_reducer", "prepare",
                                                     "reset_reducer", "ask_reducer"};
@@ -179,6 +180,9 @@ std::string_view to_text(Through through) {
 }
 std::string_view to_text(ObserveStep::What what) {
   return word_of(observe_words, what);
+}
+std::string_view to_text(ObserveStep::Cause cause) {
+  return word_of(cause_words, cause);
 }
 
 }  // namespace gradcts

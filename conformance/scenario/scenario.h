@@ -269,9 +269,24 @@ struct ObserveStep {
     live_objects,    // scripted nodes, hooks and callbacks that are alive
     stream_events,   // events recorded on streams since the scenario began
     stream_waits,    // waits of streams for such events since the scenario began
+    programs,        // programs of compiled passes that the engine holds
+    replays,         // passes since the scenario began that found their program
+    compiles,        // passes since the scenario began for which a program was made
+    compiles_for,    // those of one `cause`
+  };
+  // In what a pass that was compiled differs from the graphs whose programs were known (COMP-8).
+  enum class Cause : std::uint8_t {
+    none_known,  // no program was known
+    node,        // another kind of node
+    edges,       // the same nodes, connected otherwise
+    size,        // another size
+    number,      // another number that a node holds
+    order,       // the same graph, made in another order
+    asked,       // the same graph, of which other gradients are asked for
   };
   What what = What::recording;
-  NodeId node = no_id;
+  NodeId node = no_id;         // will_run
+  std::optional<Cause> cause;  // compiles_for
 };
 
 struct EngineStep {
@@ -292,6 +307,9 @@ struct RedirectStep {
 struct CloseHooksStep {
   HookId hook = no_id;
 };
+
+// Has the engine forget the programs of all passes that it compiled (COMP-8).
+struct ForgetProgramsStep {};
 
 // Runs `steps` in a forked child; the child's step results are part of the outcome.
 struct ForkStep {
@@ -329,11 +347,12 @@ struct ReducerStep {
   Question question = Question::buckets;  // ask
 };
 
-using Action = std::variant<ForwardStep, PassStep, SetGradStep, ReadStep, ChangeStep, KeepStep,
-                            DropStep, RequiresGradStep, WithStep, TryStep, ParallelStep, RepeatStep,
-                            BarrierStep, LockStep, ThrowStep, QueueCallbackStep, HookStep,
-                            ObserveStep, EngineStep, ForkStep, StreamStep, DeliverStep, WaitStep,
-                            WhenDoneStep, RedirectStep, CloseHooksStep, ReducerStep>;
+using Action =
+    std::variant<ForwardStep, PassStep, SetGradStep, ReadStep, ChangeStep, KeepStep, DropStep,
+                 RequiresGradStep, WithStep, TryStep, ParallelStep, RepeatStep, BarrierStep,
+                 LockStep, ThrowStep, QueueCallbackStep, HookStep, ObserveStep, EngineStep,
+                 ForkStep, StreamStep, DeliverStep, WaitStep, WhenDoneStep, RedirectStep,
+                 CloseHooksStep, ForgetProgramsStep, ReducerStep>;
 
 // What the text of an error must speak of: a word, a number, or the sizes of a shape.
 using Mention = std::variant<std::string, std::int64_t, Shape>;
@@ -546,6 +565,7 @@ std::string_view verb_of(const Step& step);  // its `do`: "backward", "unlock", 
 std::string_view to_text(HookKind kind);
 std::string_view to_text(Through through);
 std::string_view to_text(ObserveStep::What what);
+std::string_view to_text(ObserveStep::Cause cause);
 
 // Calls `visit(Step&)` (`visit(const Step&)` for a constant one) on every step in the order of the
 // ids.

@@ -206,6 +206,8 @@ void add_outside(ScenarioBuilder& b, ValueId x, ValueId y, CallbackId callback) 
   one.number = NumberRange{1, 1};
   b.observe(ObserveStep::What::live_objects);
   b.expect(one);
+  b.forget_programs();
+  b.observe_compiles_for(ObserveStep::Cause::edges);
   StepExpectation some;
   some.number = NumberRange{0, 2};
   b.observe(ObserveStep::What::engine_threads);

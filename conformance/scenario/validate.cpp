@@ -107,6 +107,7 @@ class Validator {
   void check(const WhenDoneStep& step, const Path& path, const Scope& scope);
   void check(const RedirectStep& step, const Path& path, const Scope& scope);
   void check(const CloseHooksStep& step, const Path& path, const Scope& scope);
+  void check(const ForgetProgramsStep&, const Path&, const Scope&) {}
   void check(const ReducerStep& step, const Path& path, const Scope& scope);
   void check_reducers();
   void check_reducer(const Reducer& reducer, const Path& path);
@@ -1027,6 +1028,9 @@ void Validator::check(const ObserveStep& step, const Path& path, const Scope& sc
   if (asks_node && step.node == no_id) fail(path, "field 'node' is missing");
   if (!asks_node && step.node != no_id) fail(path / "node", "only will_run asks about a node");
   if (asks_node) need_node(step.node, path / "node", true);
+  const bool asks_cause = step.what == ObserveStep::What::compiles_for;
+  if (asks_cause && !step.cause) fail(path, "field 'cause' is missing");
+  if (!asks_cause && step.cause) fail(path / "cause", "only compiles_for asks about a cause");
   if (step.what == ObserveStep::What::needed && !scope.knows_needed) {
     fail(path / "what", "'needed' can be observed only by a node or a hook on a node");
   }

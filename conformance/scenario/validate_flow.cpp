@@ -64,6 +64,7 @@ class Flow {
     if (step.to != no_id) use(step.to, path / "to", state);
   }
   void follow(const CloseHooksStep&, const Path&, State&) {}
+  void follow(const ForgetProgramsStep&, const Path&, State&) {}
   void follow(const ReducerStep& step, const Path& path, State& state) {
     use_all(step.outputs, path / "outputs", state);
   }

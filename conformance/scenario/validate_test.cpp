@@ -325,6 +325,8 @@ TEST(Validate, OtherSteps) {
             "program[1].hook: 'c' is of kind capture, which is on nothing");
   EXPECT_EQ(refused([](B& b, ValueId, ValueId) { b.observe(ObserveStep::What::will_run); }),
             "program[1]: field 'node' is missing");
+  EXPECT_EQ(refused([](B& b, ValueId, ValueId) { b.observe(ObserveStep::What::compiles_for); }),
+            "program[1]: field 'cause' is missing");
   EXPECT_EQ(refused([](B& b, ValueId, ValueId) { b.observe(ObserveStep::What::depth, 0); }),
             "program[1].node: only will_run asks about a node");
   EXPECT_EQ(refused([](B& b, ValueId, ValueId) {

@@ -40,10 +40,12 @@ inline constexpr std::array<std::string_view, 4> through_words{"handle", "view",
 inline constexpr std::array<std::string_view, 3> change_words{"add", "multiply", "fill"};
 inline constexpr std::array<std::string_view, 2> trace_words{"all", "scripted"};
 inline constexpr std::array<std::string_view, 2> added_words{"at_creation", "by_step"};
-inline constexpr std::array<std::string_view, 14> observe_words{
-    "recording",        "user_state",   "device",        "stream",      "depth",
-    "checkpoint_valid", "inside_pass",  "needed",        "will_run",    "anomaly",
-    "engine_threads",   "live_objects", "stream_events", "stream_waits"};
+inline constexpr std::array<std::string_view, 18> observe_words{
+    "recording",     "user_state",   "device",   "stream",  "depth",          "checkpoint_valid",
+    "inside_pass",   "needed",       "will_run", "anomaly", "engine_threads", "live_objects",
+    "stream_events", "stream_waits", "programs", "replays", "compiles",       "compiles_for"};
+inline constexpr std::array<std::string_view, 7> cause_words{"none_known", "node",  "edges", "size",
+                                                             "number",     "order", "asked"};
 inline constexpr std::array<std::string_view, 4> question_words{"buckets", "launches", "ready",
                                                                 "collectives"};
 inline constexpr std::array<std::string_view, 15> event_words{

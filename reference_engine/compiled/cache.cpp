@@ -17,6 +17,17 @@ namespace {
 
 using Branch = ProgramCache::Branch;
 
+const char* words_of(MissCause cause) {
+  switch (cause) {
+    case MissCause::asked:
+      return "a known graph, of which other gradients are asked for";
+    case MissCause::order:
+      return "a known graph, whose nodes were made in another order";
+    default:
+      return "no program is known";
+  }
+}
+
 }  // namespace
 
 ProgramCache::ProgramCache(std::size_t most) : most_(std::max<std::size_t>(most, 1)) {}
@@ -52,26 +63,40 @@ ProgramCache::Found ProgramCache::find(GraphWalk& walk, const std::vector<Target
   found.edges = edge;
   if (number == walk.nodes().size()) {
     for (const auto& entry : branch->programs) {
-      if (!fits(*entry->program, walk, targets, with_reason ? &found.reason : nullptr)) continue;
+      if (const std::optional<MissCause> cause = misfit(*entry->program, walk, targets)) {
+        found.cause = *cause;
+        continue;
+      }
       programs_.splice(programs_.begin(), programs_, entry);
       found.program = entry->program;
       return found;
     }
   }
-  if (with_reason && found.reason.empty()) {
-    const bool at_end = position == branch->keys.nodes.size();
-    const Branch* known = !at_end                    ? branch
-                          : branch->children.empty() ? nullptr
-                                                     : branch->children[0].get();
-    const std::size_t at = at_end ? 0 : position;
-    found.reason = known ? walk.difference(number, known->keys.nodes[at],
-                                           known->keys.edges.data() + (at_end ? 0 : edge))
-                         : "no program is known";
-  }
+  explain(found, walk, number, with_reason);
   for (; found.is_on_cpu && number < walk.nodes().size(); ++number) {
     found.is_on_cpu = walk.record(number, found.rest);
   }
   return found;
+}
+
+// The walk ended before that node, or at the end of a known graph.
+void ProgramCache::explain(Found& found, GraphWalk& walk, std::uint32_t number, bool with_reason) {
+  if (found.cause == MissCause::asked || found.cause == MissCause::order) {
+    if (with_reason) found.reason = words_of(found.cause);
+    return;
+  }
+  const bool at_end = found.nodes == found.branch->keys.nodes.size();
+  const Branch* known = found.branch;
+  if (at_end) known = known->children.empty() ? nullptr : known->children[0].get();
+  if (known == nullptr) {
+    if (with_reason) found.reason = words_of(found.cause);
+    return;
+  }
+  const NodeKey& key = known->keys.nodes[at_end ? 0 : found.nodes];
+  found.cause = walk.is_of_another_kind(number, key) ? MissCause::node : MissCause::edges;
+  if (!with_reason) return;
+  found.reason =
+      walk.difference(number, key, known->keys.edges.data() + (at_end ? 0 : found.edges));
 }
 
 // The part of the branch after that many keys becomes a branch of its own.

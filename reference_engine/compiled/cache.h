@@ -26,9 +26,10 @@ class ProgramCache {
 
   // How far a walk came. With a program the walk is complete, and so are its nodes.
   struct Found {
-    ProgramPointer program;  // null: none fits
-    std::string reason;      // why, if that is asked for
-    bool is_on_cpu = true;   // otherwise there is no program for such a graph
+    ProgramPointer program;                   // null: none fits
+    MissCause cause = MissCause::none_known;  // why
+    std::string reason;                       // the same in words, if they are asked for
+    bool is_on_cpu = true;                    // otherwise there is no program for such a graph
     // For insert(): the keys that were known, and those that were not.
     Branch* branch = nullptr;
     std::size_t nodes = 0;  // of the branch
@@ -51,6 +52,7 @@ class ProgramCache {
     Branch* branch;
   };
 
+  static void explain(Found& found, GraphWalk& walk, std::uint32_t number, bool with_reason);
   void remove(std::list<Entry>::iterator entry);
   void split(Branch& branch, std::size_t nodes, std::size_t edges);
 

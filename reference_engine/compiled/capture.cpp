@@ -127,15 +127,11 @@ bool asks_the_same(const Program& program, const GraphWalk& walk,
 
 }  // namespace
 
-bool fits(const Program& program, const GraphWalk& walk, const std::vector<Target>* targets,
-          std::string* reason) {
-  if (!asks_the_same(program, walk, targets)) {
-    if (reason) *reason = "a known graph, of which other gradients are asked for";
-    return false;
-  }
-  if (is_made_in_order(program, walk)) return true;
-  if (reason) *reason = "a known graph, whose nodes were made in another order";
-  return false;
+std::optional<MissCause> misfit(const Program& program, const GraphWalk& walk,
+                                const std::vector<Target>* targets) {
+  if (!asks_the_same(program, walk, targets)) return MissCause::asked;
+  if (!is_made_in_order(program, walk)) return MissCause::order;
+  return std::nullopt;
 }
 
 ProgramPointer make_program(GraphTask& task, const std::vector<Target>* targets,

@@ -31,6 +31,9 @@ class Compiled : public ::testing::Test {
   }
 
   std::uint64_t compiles() const { return compiler->statistics().compiles; }
+  std::uint64_t compiles_for(MissCause cause) const {
+    return compiler->statistics().compiles_by_cause[static_cast<std::size_t>(cause)];
+  }
   std::uint64_t hits() const { return compiler->statistics().hits; }
 
   std::shared_ptr<Compiler> compiler;
@@ -53,6 +56,7 @@ TEST_F(Compiled, COMP_1_the_first_pass_is_compiled_and_the_others_are_replayed) 
   }
   EXPECT_EQ(compiles(), 1);
   EXPECT_EQ(hits(), 2);
+  EXPECT_EQ(compiles_for(MissCause::none_known), 1);
   EXPECT_THAT(log, HasSubstr("no program is known"));
 }
 
@@ -97,6 +101,7 @@ TEST_F(Compiled, COMP_2_another_kind_of_node_costs_a_program_and_is_named) {
   EXPECT_THAT(gradient_values(x), ElementsAre(6));
   EXPECT_THAT(gradient_values(w), ElementsAre(2));
   EXPECT_EQ(compiles(), 2);
+  EXPECT_EQ(compiles_for(MissCause::node), 1);
   EXPECT_THAT(log, HasSubstr("at node 1, Sub: a new kind of node"));
   EXPECT_THAT(log, HasSubstr("Mul"));
 }
@@ -111,6 +116,7 @@ TEST_F(Compiled, COMP_2_two_paths_to_one_node_are_no_paths_to_two) {
   };
   for (const bool joined : {false, true, false, true}) EXPECT_THAT(pass(joined), ElementsAre(6));
   EXPECT_EQ(compiles(), 2);
+  EXPECT_EQ(compiles_for(MissCause::edges), 1);
   EXPECT_THAT(log, HasSubstr("edge 1 leads to slot 0 of node 2"));
 }
 
@@ -128,6 +134,7 @@ TEST_F(Compiled, COMP_2_the_order_of_making_costs_a_program_and_is_the_order_of_
   };
   for (const bool swapped : {false, true, false, true}) EXPECT_EQ(pass(swapped), "21");
   EXPECT_EQ(compiles(), 2);
+  EXPECT_EQ(compiles_for(MissCause::order), 1);
   EXPECT_THAT(log, HasSubstr("made in another order"));
 }
 
@@ -151,6 +158,7 @@ TEST_F(Compiled, COMP_2_what_is_asked_for_costs_a_program) {
     EXPECT_THAT(gradient_values(x), ElementsAre(30));
   }
   EXPECT_EQ(compiles(), 4);
+  EXPECT_EQ(compiles_for(MissCause::asked), 3);
   EXPECT_EQ(hits(), 4);
 }
 

@@ -29,6 +29,7 @@ void Compiler::plan(GraphTask& task, const std::vector<Target>* targets) {
     } else if (found.is_on_cpu) {
       program = make_program(task, targets, walk);
       if (log_) line = compiled_line(*program, found.reason);
+      ++statistics_.compiles_by_cause[static_cast<std::size_t>(found.cause)];
       statistics_.evictions += cache_.insert(std::move(found), program);
       ++statistics_.compiles;
       is_new = true;

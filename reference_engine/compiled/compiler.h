@@ -18,6 +18,7 @@
 // graph is walked; no user code runs meanwhile, and none while a pass is replayed.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -29,8 +30,9 @@
 namespace gradcts::reference {
 
 struct CompilerStatistics {
-  std::uint64_t hits = 0;          // passes replayed with a program that was there
-  std::uint64_t compiles = 0;      // programs made: as many passes missed
+  std::uint64_t hits = 0;      // passes replayed with a program that was there
+  std::uint64_t compiles = 0;  // programs made: as many passes missed
+  std::array<std::uint64_t, miss_cause_count> compiles_by_cause{};  // by MissCause
   std::uint64_t evictions = 0;     // programs let go because there were too many
   std::uint64_t not_compiled = 0;  // passes with a node elsewhere than on the CPU
   std::uint64_t programs = 0;      // held now

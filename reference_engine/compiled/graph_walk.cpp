@@ -86,6 +86,13 @@ void GraphWalk::forget_after(std::size_t count) {
   nodes_.resize(count);
 }
 
+bool GraphWalk::is_of_another_kind(std::uint32_t number, const NodeKey& key) const {
+  if (number == 0) return false;
+  const Node& node = *nodes_[number];
+  const std::type_info& type = typeid(node);
+  return key.type != &type || key.kind != kind_of(node, type);
+}
+
 std::string GraphWalk::difference(std::uint32_t number, const NodeKey& key, const EdgeKey* edges) {
   const std::size_t before = nodes_.size();
   KeyRun found;

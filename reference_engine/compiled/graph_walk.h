@@ -70,6 +70,9 @@ class GraphWalk {
   // Adds the next node's key. False, and the walk is over, if the node does not run on the CPU.
   bool record(std::uint32_t number, KeyRun& keys);
 
+  // Is the node of another kind than the key, or only connected otherwise?
+  bool is_of_another_kind(std::uint32_t number, const NodeKey& key) const;
+
   // In what the node differs from the key, where it does: "at node 2, Exp: a new kind of node; ..."
   std::string difference(std::uint32_t number, const NodeKey& key, const EdgeKey* edges);
 

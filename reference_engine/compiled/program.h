@@ -3,9 +3,10 @@
 // may replay it at a time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <optional>
 #include <vector>
 
 namespace gradcts::reference {
@@ -64,9 +65,19 @@ struct Program {
 
 using ProgramPointer = std::shared_ptr<const Program>;
 
-// Does it fit a pass whose graph, as the walk found it, is that of the program? If not, `reason`
-// says why, unless it is null.
-bool fits(const Program& program, const GraphWalk& walk, const std::vector<Target>* targets,
-          std::string* reason);
+// Why no program fitted a pass (COMP-8): in what it differs from the graph that is most like it. A
+// size or a number is never a cause (COMP-3).
+enum class MissCause : std::uint8_t {
+  none_known,  // no program is known at all, or none of a graph that begins as this one does
+  node,        // another kind of node
+  edges,       // the same nodes, connected otherwise
+  order,       // the same graph, made in another order
+  asked,       // the same graph, of which other gradients are asked for
+};
+inline constexpr std::size_t miss_cause_count = 5;
+
+// Nothing if the program fits a pass whose graph, as the walk found it, is that of the program.
+std::optional<MissCause> misfit(const Program& program, const GraphWalk& walk,
+                                const std::vector<Target>* targets);
 
 }  // namespace gradcts::reference

@@ -318,6 +318,11 @@ concept HasReducers = requires(B& b, ReducerId reducer, std::int32_t rank,
                                const typename B::List& parameters) {
   { b.make_reducer(reducer, rank, parameters) } -> std::same_as<std::unique_ptr<RankReducer<B>>>;
 };
+// Programs of compiled passes, which the engine can be made to forget.
+template <typename B>
+concept HasPrograms = requires(B& b) {
+  b.forget_programs();
+};
 // How many threads the engine keeps for itself.
 template <typename B>
 concept CountsThreads = requires(B& b) {

@@ -587,6 +587,14 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     }
   }
 
+  void perform(const ForgetProgramsStep&, StepId, Context&, Values&) {
+    if constexpr (HasPrograms<B>) {
+      binding_.forget_programs();
+    } else {
+      throw NotOffered("programs of compiled passes");
+    }
+  }
+
   void perform(const CloseHooksStep& step, StepId, Context&, Values&) {
     std::optional<typename B::Settings>* open = nullptr;
     {

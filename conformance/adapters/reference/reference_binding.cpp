@@ -108,8 +108,8 @@ constexpr double default_limit = 600;
 
 namespace {
 
-std::shared_ptr<ref::PassCompiler>& compiler_in_use() {
-  static std::shared_ptr<ref::PassCompiler> compiler;
+std::shared_ptr<ref::Compiler>& compiler_in_use() {
+  static std::shared_ptr<ref::Compiler> compiler;
   return compiler;
 }
 
@@ -118,7 +118,7 @@ std::shared_ptr<ref::PassCompiler>& compiler_in_use() {
 namespace {
 
 // A scenario about compiled passes has programs of its own.
-std::shared_ptr<ref::PassCompiler> compiler_for(const Scenario& scenario) {
+std::shared_ptr<ref::Compiler> compiler_for(const Scenario& scenario) {
   const auto& features = scenario.requires_features;
   if (std::find(features.begin(), features.end(), "compiled") == features.end()) return nullptr;
   return std::make_shared<ref::Compiler>();
@@ -126,7 +126,7 @@ std::shared_ptr<ref::PassCompiler> compiler_for(const Scenario& scenario) {
 
 }  // namespace
 
-void Binding::set_compiler(std::shared_ptr<ref::PassCompiler> compiler) {
+void Binding::set_compiler(std::shared_ptr<ref::Compiler> compiler) {
   compiler_in_use() = compiler;
   ref::Engine::default_engine().set_compiler(std::move(compiler));
 }
@@ -142,6 +142,7 @@ Binding::Binding(const Scenario& scenario)
   // A scenario that stops its engine stops one of its own: the next scenario finds the usual one.
   if (controls_engine(scenario)) start_engine();
   if (compiler_) engine().set_compiler(compiler_);
+  if (compiler_in_use()) compiled_before_ = compiler_in_use()->statistics();
   if (nesting_limit_ && !own_engine_) {
     previous_nesting_limit_ = engine().nesting_limit();
     engine().set_nesting_limit(*nesting_limit_);
@@ -616,11 +617,57 @@ std::int64_t Binding::observe(const ObserveStep& step, const NodeHandle& node) c
       return static_cast<std::int64_t>(stream_counts().events_recorded - events_before_);
     case What::stream_waits:
       return static_cast<std::int64_t>(stream_counts().waits - waits_before_);
+    case What::programs:
+      return static_cast<std::int64_t>(compiler().statistics().programs);
+    case What::replays:
+      return static_cast<std::int64_t>(compiler().statistics().hits - compiled_before_.hits);
+    case What::compiles:
+      return static_cast<std::int64_t>(compiler().statistics().compiles -
+                                       compiled_before_.compiles);
+    case What::compiles_for:
+      return compiles_for(*step.cause);
     case What::needed:
     case What::live_objects:
       break;
   }
   throw kit::NotOffered("this observation");
+}
+
+// A size or a number is never the cause (COMP-3).
+std::int64_t Binding::compiles_for(ObserveStep::Cause cause) const {
+  using Cause = ObserveStep::Cause;
+  const auto of = [&](ref::MissCause miss) {
+    const auto index = static_cast<std::size_t>(miss);
+    return static_cast<std::int64_t>(compiler().statistics().compiles_by_cause[index] -
+                                     compiled_before_.compiles_by_cause[index]);
+  };
+  switch (cause) {
+    case Cause::none_known:
+      return of(ref::MissCause::none_known);
+    case Cause::node:
+      return of(ref::MissCause::node);
+    case Cause::edges:
+      return of(ref::MissCause::edges);
+    case Cause::order:
+      return of(ref::MissCause::order);
+    case Cause::asked:
+      return of(ref::MissCause::asked);
+    case Cause::size:
+    case Cause::number:
+      break;
+  }
+  return 0;
+}
+
+ref::Compiler& Binding::compiler() const {
+  ref::Compiler* compiler = compiler_ ? compiler_.get() : compiler_in_use().get();
+  if (compiler == nullptr)
+    throw kit::NotOffered("programs of passes that are not compiled (requires: compiled)");
+  return *compiler;
+}
+
+void Binding::forget_programs() {
+  compiler().clear();
 }
 
 std::int64_t Binding::needed(const ref::Node& node) const {
@@ -694,7 +741,12 @@ Description description() {
            "observe.live_objects",
            "observe.stream_events",
            "observe.stream_waits",
+           "observe.programs",
+           "observe.replays",
+           "observe.compiles",
+           "observe.compiles_for",
            "compiled",
+           "compiled.forget",
            "destructor.*",
            "reducer",
            "reducer.*",

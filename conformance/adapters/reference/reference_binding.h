@@ -7,6 +7,7 @@
 
 #include "conformance/adapters/kit/binding.h"
 #include "conformance/adapters/reference/scripted_node.h"
+#include "reference_engine/compiled/compiler.h"
 #include "reference_engine/distributed/process_group.h"
 #include "reference_engine/engine/engine.h"
 #include "reference_engine/graph/anomaly.h"
@@ -53,7 +54,7 @@ class Binding {
   static Description describe();
 
   // Passes of scenarios that begin afterwards go through this compiler; null: through none.
-  static void set_compiler(std::shared_ptr<reference::PassCompiler> compiler);
+  static void set_compiler(std::shared_ptr<reference::Compiler> compiler);
 
   explicit Binding(const Scenario& scenario);
   void finish();
@@ -94,6 +95,7 @@ class Binding {
   ErrorReport classify(const std::exception_ptr& error) const;
   kit::ThreadState thread_state() const;
   std::int64_t observe(const ObserveStep& step, const NodeHandle& node) const;
+  void forget_programs();
   std::int64_t needed(const reference::Node& node) const;
   std::int64_t needed(const NodeHandle& node) const { return needed(*node); }
 
@@ -113,6 +115,10 @@ class Binding {
   reference::Stream stream(StreamId id) const { return streams_[static_cast<std::size_t>(id)]; }
 
  private:
+  // Those that passes of this scenario go through. Throws NotOffered if they are not compiled.
+  reference::Compiler& compiler() const;
+  std::int64_t compiles_for(ObserveStep::Cause cause) const;
+
   reference::Engine& engine() const { return reference::Engine::default_engine(); }
   StreamId current_stream() const;
   void start_engine();
@@ -124,8 +130,8 @@ class Binding {
   std::vector<reference::Stream> streams_;
   std::vector<std::vector<reference::ProcessGroupPointer>> groups_;  // by ReducerId and rank
   std::unique_ptr<reference::Engine> own_engine_;                    // after a stop of the engine
-  const std::shared_ptr<reference::PassCompiler>
-      compiler_;  // of this scenario; null: in use already
+  const std::shared_ptr<reference::Compiler> compiler_;  // of this scenario; null: in use already
+  reference::CompilerStatistics compiled_before_;
   const std::vector<reference::Device> refusing_;
   const std::uint64_t events_before_;
   const std::uint64_t waits_before_;
