@@ -40,7 +40,7 @@ void run_tensor_hooks(const Node& node, std::uint32_t slot, const SlotHooks& hoo
                       Tensor& gradient) {
   hooks.tensor.for_each([&](const TensorHook& hook, std::int64_t number) {
     std::optional<Tensor> result = hook(gradient);
-    if (!result) return;
+    if (!result || !result->defined()) return;
     check_hook_result(node, node.slot(slot), *result, hook_name("tensor hook", number), slot);
     gradient = std::move(*result);
   });
@@ -77,7 +77,7 @@ void run_pre_hooks(const Node& node, const NodeHooks& hooks, Gradients& inputs) 
 Tensor run_capture_hooks(const PlannedCapture& capture, const Node& node, Tensor gradient) {
   for (std::size_t i = 0; i < capture.hooks.size(); ++i) {
     std::optional<Tensor> result = capture.hooks[i](gradient);
-    if (!result) continue;
+    if (!result || !result->defined()) continue;
     check_hook_result(node, node.slot(capture.slot), *result,
                       hook_name("capture hook", static_cast<std::int64_t>(i)), capture.slot);
     gradient = std::move(*result);

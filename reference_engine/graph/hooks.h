@@ -5,7 +5,8 @@
 // post-accumulate hooks, node post hooks.
 //
 // A hook that returns std::nullopt keeps the value; one that returns something replaces it, for the
-// next hook as well (HOOK-3). What is returned is validated like a node's output, and a mismatch is
+// next hook as well (HOOK-3). From hooks on one gradient an undefined tensor is nothing, too; in the
+// list that a node's hook returns it takes a gradient away. What is returned is validated like a node's output, and a mismatch is
 // Error(hook_result) that names the hook. Whatever a hook throws is the pass's error.
 #pragma once
 
