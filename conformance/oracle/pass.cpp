@@ -694,8 +694,9 @@ void Pass::capture(Entry& entry) {
   for (const Capture& capture : entry.captures) {
     Tensor* gradient = entry.slots[static_cast<std::size_t>(capture.slot)];
     if (step_.kind == PassStep::Kind::backward) {
+      // One that retains its gradient has it already (PRUNE-5: it is accumulated once).
       Tensor& tensor = *requested_[static_cast<std::size_t>(capture.request)];
-      if (gradient) add_to_grad(tensor, gradient);
+      if (gradient && !tensor.retains_grad) add_to_grad(tensor, gradient);
       continue;
     }
     for (const CaptureHook& hook : step_.capture_hooks) {
