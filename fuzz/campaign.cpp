@@ -15,7 +15,6 @@
 
 #include "conformance/runner/patience.h"
 #include "conformance/scenario/json.h"
-#include "fuzz/generate.h"
 #include "fuzz/shrink.h"
 #include "fuzz/trial.h"
 
@@ -71,7 +70,7 @@ class Worker {
  private:
   void run_case(std::uint64_t number, ChunkResult& result) {
     beacon_.latest = number + 1;
-    const Scenario scenario = random_scenario(options_.seed, number, options_.claims);
+    const Scenario scenario = options_.scenario_of(number);
     const Finding finding = judge(scenario);
     switch (finding.kind) {
       case Finding::Kind::pass:
@@ -304,7 +303,7 @@ class Process {
                                : WIFSIGNALED(status) ? strsignal(WTERMSIG(status))
                                                      : fmt::format("exit {}", WEXITSTATUS(status));
     const std::uint64_t number = latest - 1;
-    const Scenario scenario = random_scenario(options_.seed, number, options_.claims);
+    const Scenario scenario = options_.scenario_of(number);
     const std::string known = known_as(options_.known, how, {detail}, scenario, nullptr);
     const std::string clause = known.empty() ? how : group_of_known(known);
     lost_.push_back({number, clause, detail, size_of(scenario)});

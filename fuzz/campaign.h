@@ -1,9 +1,9 @@
-// Campaigns: many random cases on an engine, in processes of their own.
+// Campaigns: many cases on an engine, random or not, in processes of their own.
 //
 // Cases are numbered; a chunk is `chunk_size` of them in a row. A worker process runs a chunk and
 // answers with all of it; the parent writes it down. A worker that dies or stops answering has cost
 // one case, which is a failure ("crash", "hang"); the chunk is run again without it. Which cases
-// fail depends on the seed alone: chunks can be run in any order, by any number of workers, on any
+// fail depends on the cases alone: chunks can be run in any order, by any number of workers, on any
 // shard.
 #pragma once
 
@@ -14,7 +14,6 @@
 #include <optional>
 #include <string>
 
-#include "fuzz/claims.h"
 #include "fuzz/known.h"
 #include "fuzz/store.h"
 
@@ -28,9 +27,9 @@ inline constexpr std::string_view known_prefix = "known: ";
 struct CampaignOptions {
   std::string engine = "reference";
   std::string against;  // another engine: only what the two are judged differently for is a failure
-  Claims claims;        // what cases may ask for
+  // The scenario of a case: a function of its number alone. Workers call it, and the parent.
+  std::function<Scenario(std::uint64_t number)> scenario_of;
   KnownFindings known;  // their cases are grouped as "known: NAME"
-  std::uint64_t seed = 1;
   std::optional<std::uint64_t> cases;        // ends after these, of all shards together
   std::optional<std::chrono::seconds> time;  // or after this time
   int jobs = 1;

@@ -25,6 +25,12 @@ void run_into(Store& store, CampaignOptions options, const TestFolder& folder) {
   run_campaign(options, store, [](const Progress&) {});
 }
 
+CampaignOptions random_cases() {
+  CampaignOptions options;
+  options.scenario_of = [](std::uint64_t number) { return random_scenario(1, number); };
+  return options;
+}
+
 // What one campaign found, as text.
 std::string contents(Store& store) {
   const Totals totals = store.totals();
@@ -39,7 +45,7 @@ std::string contents(Store& store) {
 // Cases without threads and devices fail, or not, always: an engine that drops an edge gives
 // enough.
 CampaignOptions canary() {
-  CampaignOptions options;
+  CampaignOptions options = random_cases();
   options.engine = liar("drops-an-edge");
   options.cases = 5 * chunk_size;
   return options;
@@ -103,7 +109,7 @@ TEST(Campaign, GoesOnWhereItWasStopped) {
 TEST(Campaign, SurvivesAnEngineThatDies) {
   const TestFolder folder;
   Store store((folder / "a.sqlite").string());
-  CampaignOptions options;
+  CampaignOptions options = random_cases();
   options.engine = liar("dies");
   options.cases = 4;
   run_into(store, options, folder);
@@ -122,7 +128,7 @@ std::vector<pid_t> child_processes() {
 TEST(Campaign, SurvivesAnEngineThatDiesBetweenCases) {
   const TestFolder folder;
   Store store((folder / "a.sqlite").string());
-  CampaignOptions options;
+  CampaignOptions options = random_cases();
   options.cases = 2 * chunk_size;
   options.folder = folder.path().string();
   bool killed = false;
@@ -142,7 +148,7 @@ TEST(Campaign, SurvivesAnEngineThatDiesBetweenCases) {
 TEST(Campaign, EndsAnEngineThatHangs) {
   const TestFolder folder;
   Store store((folder / "a.sqlite").string());
-  CampaignOptions options;
+  CampaignOptions options = random_cases();
   options.engine = liar("hangs");
   options.cases = 2;
   options.timeout = std::chrono::milliseconds(200);
@@ -154,7 +160,7 @@ TEST(Campaign, EndsAnEngineThatHangs) {
 TEST(Campaign, TellsTwoEnginesApart) {
   const TestFolder folder;
   Store store((folder / "a.sqlite").string());
-  CampaignOptions options;
+  CampaignOptions options = random_cases();
   options.engine = liar("counts-twice");
   options.against = "reference";
   options.cases = chunk_size;

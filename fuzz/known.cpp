@@ -54,6 +54,31 @@ bool leaf_has_tensor_and_pre_hooks(const Scenario& s, const Expectation*) {
   });
 }
 
+bool accumulator_pre_hook_gives_nothing(const Scenario& s, const Expectation*) {
+  return std::any_of(s.hooks.begin(), s.hooks.end(), [&](const Hook& hook) {
+    if (hook.kind != HookKind::node_pre || !is_accumulator(s, hook.node)) return false;
+    return hook.script.returns && !hook.script.returns->empty() &&
+           hook.script.returns->front().kind == Expression::Kind::undefined;
+  });
+}
+
+bool input_of_backward_has_a_hook(const Scenario& s, const Expectation*) {
+  bool found = false;
+  for_each_step(s, [&](const Step& step) {
+    const auto* pass = std::get_if<PassStep>(&step.action);
+    if (pass == nullptr || pass->kind != PassStep::Kind::backward || !pass->inputs) return;
+    for (const ValueId input : *pass->inputs) {
+      const Value& value = s.values[at(input)];
+      if (value.origin != Value::Origin::node_output) continue;
+      found |= has_tensor_hook(s, input) ||
+               std::any_of(s.hooks.begin(), s.hooks.end(), [&](const Hook& hook) {
+                 return hook.kind == HookKind::node_pre && hook.node == value.producer;
+               });
+    }
+  });
+  return found;
+}
+
 bool node_hook_returns_a_wrong_count(const Scenario& s, const Expectation*) {
   return std::any_of(s.hooks.begin(), s.hooks.end(), [&](const Hook& hook) {
     const bool pre = hook.kind == HookKind::node_pre;
@@ -207,6 +232,12 @@ const std::vector<Circumstance>& all_circumstances() {
        leaf_with_hook_is_turned_off},
       {"leaf-tensor-and-pre-hooks", "a leaf has tensor hooks, and its accumulator has pre-hooks",
        leaf_has_tensor_and_pre_hooks},
+      {"accumulator-pre-hook-gives-nothing", "a pre-hook of an accumulator takes its gradient away",
+       accumulator_pre_hook_gives_nothing},
+      {"input-of-backward-has-hook",
+       "a backward restricted to inputs has one that is no leaf, with a tensor hook or a pre-hook of "
+       "its node",
+       input_of_backward_has_a_hook},
       {"node-hook-wrong-count", "a hook of a node returns too many or too few gradients",
        node_hook_returns_a_wrong_count},
       {"seed-is-a-value", "a pass is seeded with a value of the program", seed_is_a_value},

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
 
 #include "conformance/runner/engine_locator.h"
 #include "conformance/runner/selection.h"
@@ -12,6 +13,7 @@
 #include "fuzz/describe.h"
 #include "fuzz/generate.h"
 #include "fuzz/outside.h"
+#include "fuzz/small_graphs.h"
 #include "tools/gradcts/command.h"
 #include "tools/gradcts/interrupt.h"
 
@@ -20,6 +22,8 @@ namespace {
 
 struct FuzzFlags {
   fuzz::CampaignOptions campaign;
+  std::uint64_t seed = 1;
+  int exhaustive = 0;  // every graph of up to so many nodes; 0: random cases
   std::optional<std::uint64_t> describe, show;  // print, and run nothing
   int seconds = 0;
   double timeout = 10;
@@ -30,6 +34,24 @@ struct FuzzFlags {
   std::vector<std::string> merge;
   std::string known;
 };
+
+// Which cases the campaign has: random ones without end, or every small graph.
+std::map<std::string, std::string> choose_cases(FuzzFlags& options) {
+  fuzz::CampaignOptions& campaign = options.campaign;
+  const fuzz::Claims claims = fuzz::claims_of({campaign.engine, campaign.against});
+  if (options.exhaustive == 0) {
+    campaign.scenario_of = [claims, seed = options.seed](std::uint64_t number) {
+      return fuzz::random_scenario(seed, number, claims);
+    };
+    return {{"seed", std::to_string(options.seed)},
+            {"decoder", std::to_string(fuzz::decoder_version)}};
+  }
+  const auto graphs = std::make_shared<const fuzz::SmallGraphs>(options.exhaustive, claims);
+  campaign.scenario_of = [graphs](std::uint64_t number) { return graphs->scenario(number); };
+  campaign.cases = std::min(campaign.cases.value_or(graphs->size()), graphs->size());
+  return {{"graphs", fmt::format("of up to {} nodes", options.exhaustive)},
+          {"graphs-version", std::to_string(fuzz::small_graphs_version)}};
+}
 
 bool is_known(const fuzz::Group& group) {
   return group.clause.starts_with(fuzz::known_prefix);
@@ -53,11 +75,9 @@ void shrink_groups(const FuzzFlags& options, fuzz::Store& store, const std::atom
   for (const fuzz::Group& group : store.groups()) {
     if (stop || !group.shrunk.empty() || is_known(group)) continue;
     fuzz::OutsideEngine engine(options.campaign.engine, options.campaign.timeout);
-    const Scenario original = fuzz::random_scenario(options.campaign.seed, group.smallest.number,
-                                                    options.campaign.claims);
+    const Scenario original = options.campaign.scenario_of(group.smallest.number);
     const fuzz::Shrunk shrunk = fuzz::shrink(
-        original,
-        [&](const Scenario& scenario) { return stop ? "" : engine.failure_of(scenario); },
+        original, [&](const Scenario& scenario) { return stop ? "" : engine.failure_of(scenario); },
         group.clause == "hang" ? most_tries_of_a_hang : most_tries);
     if (stop) return;  // it may be smaller yet: left to --resume
     const bool flaky = shrunk.flaky || shrunk.failure != group.clause;
@@ -106,7 +126,8 @@ void refuse_programs(const fuzz::CampaignOptions& campaign) {
   for (const std::string& engine : {campaign.engine, campaign.against}) {
     if (engine.empty() || engine == "reference") continue;  // that one is linked in
     if (is_program(find_engine(engine).path))
-      throw WrongUse(fmt::format("{}: a program; campaigns take engines that are libraries", engine));
+      throw WrongUse(
+          fmt::format("{}: a program; campaigns take engines that are libraries", engine));
   }
 }
 
@@ -136,16 +157,20 @@ int run(const FuzzFlags& given) {
   FuzzFlags options = given;
   fuzz::CampaignOptions& campaign = options.campaign;
   if (options.describe) {
-    print(fuzz::describe(campaign.seed, *options.describe));
+    print(fuzz::describe(options.seed, *options.describe));
     return as_expected;
   }
   if (options.show) {
-    const fuzz::Claims claims = fuzz::claims_of({campaign.engine, campaign.against});
-    print(write_scenario(fuzz::random_scenario(campaign.seed, *options.show, claims)).dump(2) + "\n");
+    choose_cases(options);
+    if (campaign.cases && *options.show >= *campaign.cases) {
+      throw WrongUse(
+          fmt::format("--show {}: there are {} cases, from 0 on", *options.show, *campaign.cases));
+    }
+    print(write_scenario(campaign.scenario_of(*options.show)).dump(2) + "\n");
     return as_expected;
   }
-  if (options.merge.empty() && !campaign.cases && options.seconds == 0)
-    throw WrongUse("expected --time or --cases");
+  if (options.merge.empty() && !campaign.cases && options.seconds == 0 && options.exhaustive == 0)
+    throw WrongUse("expected --time, --cases or --exhaustive");
   const Shard shard = or_wrong_use([&] { return read_shard(options.shard); });
   campaign.shard = shard.index;
   campaign.shards = shard.count;
@@ -157,18 +182,15 @@ int run(const FuzzFlags& given) {
     merge_parts(options, store);
     return report(options, store);
   }
-  campaign.claims = fuzz::claims_of({campaign.engine, campaign.against});
+  std::map<std::string, std::string> identity = choose_cases(options);
+  identity["engine"] = campaign.engine;
+  identity["against"] = campaign.against;
   if (options.seconds > 0) campaign.time = std::chrono::seconds(options.seconds);
   campaign.timeout = milliseconds(options.timeout);
   campaign.folder = options.out;
   const std::atomic<bool>& stop = stop_when_interrupted();
   campaign.stop = &stop;
-  or_wrong_use([&] {
-    store.claim({{"engine", campaign.engine},
-                 {"against", campaign.against},
-                 {"seed", std::to_string(campaign.seed)},
-                 {"decoder", std::to_string(fuzz::decoder_version)}});
-  });
+  or_wrong_use([&] { store.claim(identity); });
   const bool live = isatty(STDERR_FILENO) != 0;
   const fuzz::Progress progress =
       fuzz::run_campaign(campaign, store, [&](const fuzz::Progress& now) {
@@ -201,16 +223,21 @@ void add_fuzz_command(CLI::App& program, int& status) {
       .add_option("--against", campaign.against,
                   "A second engine: keep what the two are judged differently for")
       ->type_name("NAME|PATH");
-  command.add_option("--seed", campaign.seed, "Which sequence of cases (default 1)")
+  command.add_option("--seed", options->seed, "Which sequence of cases (default 1)")
       ->type_name("S")
       ->check(counting_number());
   command.add_option("--time", options->seconds, "End after so many seconds")
       ->type_name("SECONDS")
       ->check(CLI::Range(1, 10'000'000));
-  command
-      .add_option("--cases", campaign.cases, "End after so many cases, of all shards together")
+  command.add_option("--cases", campaign.cases, "End after so many cases, of all shards together")
       ->type_name("N")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
+  command
+      .add_option("--exhaustive", options->exhaustive,
+                  "Every graph of up to N nodes in place of random cases")
+      ->type_name("N")
+      ->check(CLI::Range(1, 7))
+      ->excludes("--seed");
   command.add_option("-j,--jobs", campaign.jobs, "Worker processes (default 1)")
       ->check(CLI::Range(1, 1024));
   command.add_option("--shard", options->shard, "Take part I of N; the parts can be merged")

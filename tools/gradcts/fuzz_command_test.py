@@ -50,6 +50,21 @@ class Fuzz(unittest.TestCase):
         self.assertEqual(other.returncode, 2)
         self.assertIn("seed 1, and not 2", other.stderr)
 
+    def test_every_small_graph(self):
+        right = run(GRADCTS, "fuzz", "--engine", "reference", "--exhaustive", "2", "--out", self.path("right"))
+        self.assertEqual(right.returncode, 0, right.stdout + right.stderr)
+        wrong = run(GRADCTS, "fuzz", "--engine", LIAR, "--exhaustive", "1", "--out", self.path("wrong"))
+        self.assertEqual(wrong.returncode, 1, wrong.stderr)
+        files = [name for name in os.listdir(self.path("wrong")) if name.endswith(".json")]
+        self.assertTrue(files, wrong.stdout)
+        with open(os.path.join(self.path("wrong"), files[0])) as file:
+            self.assertRegex(json.load(file)["id"], "^small/1/0/")
+
+    def test_a_number_past_the_last_case(self):
+        result = run(GRADCTS, "fuzz", "--exhaustive", "1", "--show", "1000000")
+        self.assertEqual(result.returncode, 2)
+        self.assertRegex(result.stderr, "there are [0-9]+ cases")
+
     def test_reproducers_stand_alone(self):
         with open(self.path("case.json"), "w") as file:
             file.write(run(GRADCTS, "fuzz", "--show", "0").stdout)
