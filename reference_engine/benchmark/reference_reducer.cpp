@@ -45,7 +45,7 @@ class ReferenceTrainer : public Trainer {
     }
     last_ = parameters.back().leaf;
     reducer_ = std::make_unique<Reducer>(
-        std::move(parameters), make_gloo_group(rank, rank_count, folder, std::chrono::minutes(1)),
+        std::move(parameters), make_gloo_group(rank, rank_count, folder, {std::chrono::minutes(1)}),
         ReducerOptions{.bucket_bytes = {first_bucket_bytes, bucket_bytes},
                        .gradients_as_views = as_views});
   }

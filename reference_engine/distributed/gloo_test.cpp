@@ -18,7 +18,7 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 
 // Longer than a test that passes ever waits, and shorter than the time limit of the program.
-constexpr std::chrono::milliseconds limit{30'000};
+constexpr GlooLimits limit{std::chrono::seconds(30)};
 
 // What one rank does, in a process of its own; what it returns is what it has to say.
 using RankBody = std::function<std::string(int rank, const std::string& folder)>;
@@ -158,7 +158,7 @@ TEST(Gloo, RED_11_a_rank_that_does_not_come_is_an_error_within_the_limit) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const auto said = in_processes(2, [&](int rank, const std::string& folder) -> std::string {
-    const auto group = make_gloo_group(rank, 2, folder, std::chrono::milliseconds(2000));
+    const auto group = make_gloo_group(rank, 2, folder, {std::chrono::milliseconds(2000)});
     char sign = 0;
     if (rank == 1) return read(ends[0], &sign, 1) == 1 ? "was there" : "read nothing";
     const Tensor a = leaf({1});

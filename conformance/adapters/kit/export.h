@@ -1,9 +1,11 @@
 // Makes the C interface of an adapter (adapter.h) out of a Binding: one line in one source file,
 //   GRADCTS_EXPORT_ADAPTER(MyBinding)
+// or out of a class with describe() and run() alone (RunsScenarios), which runs scenarios in its way.
 // Nothing is thrown across the boundary: an exception of the adapter itself becomes the one line of
 // plain text that the interface asks for.
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,6 +16,11 @@
 
 namespace gradcts::kit {
 
+template <typename B>
+concept RunsScenarios = requires(std::shared_ptr<const Scenario> scenario) {
+  { B::run(scenario) } -> std::same_as<Outcome>;
+};
+
 // Runs a scenario, or says what the engine lacks for it.
 template <typename B>
 Outcome run_scenario(std::shared_ptr<const Scenario> scenario) {
@@ -21,7 +28,11 @@ Outcome run_scenario(std::shared_ptr<const Scenario> scenario) {
   Outcome outcome;
   outcome.unsupported = missing_features_text(*scenario, description);
   if (!outcome.unsupported.empty()) return outcome;
-  return Interpreter<B>::run(std::move(scenario));
+  if constexpr (RunsScenarios<B>) {
+    return B::run(std::move(scenario));
+  } else {
+    return Interpreter<B>::run(std::move(scenario));
+  }
 }
 
 // The text of the exception that is being handled.

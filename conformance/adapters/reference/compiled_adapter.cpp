@@ -23,32 +23,19 @@ class WithCompiler {
   WithCompiler& operator=(const WithCompiler&) = delete;
 };
 
-template <CompiledRun run>
-int describe(gradcts_reply reply, void* context) {
-  return kit::answer(reply, context,
-                     [] { return write_description(describe_compiled(run)).dump(); });
-}
-
 template <CompiledRun how>
-int run(const char* text, std::size_t size, gradcts_reply reply, void* context) {
-  return kit::answer(reply, context, [&] {
-    const auto scenario = std::make_shared<const Scenario>(read_scenario(parse_json({text, size})));
-    static const Description description = describe_compiled(how);
-    Outcome outcome;
-    outcome.unsupported = kit::missing_features_text(*scenario, description);
-    if (outcome.unsupported.empty()) outcome = run_compiled(scenario, how);
-    return write_outcome(outcome, *scenario).dump();
-  });
-}
-
-template <CompiledRun how>
-constexpr gradcts_adapter_functions functions{GRADCTS_INTERFACE_VERSION, describe<how>, run<how>};
+struct Engine {
+  static Description describe() { return describe_compiled(how); }
+  static Outcome run(std::shared_ptr<const Scenario> scenario) {
+    return run_compiled(std::move(scenario), how);
+  }
+};
 
 }  // namespace
 
 const gradcts_adapter_functions* adapter_of(CompiledRun run) {
-  return run == CompiledRun::compiled ? &functions<CompiledRun::compiled>
-                                      : &functions<CompiledRun::replayed>;
+  return run == CompiledRun::compiled ? &kit::adapter_functions<Engine<CompiledRun::compiled>>
+                                      : &kit::adapter_functions<Engine<CompiledRun::replayed>>;
 }
 
 Description describe_compiled(CompiledRun run) {

@@ -113,6 +113,11 @@ std::shared_ptr<ref::Compiler>& compiler_in_use() {
   return compiler;
 }
 
+Binding::MakeGroup& make_group_in_use() {
+  static Binding::MakeGroup make;
+  return make;
+}
+
 }  // namespace
 
 namespace {
@@ -129,6 +134,10 @@ std::shared_ptr<ref::Compiler> compiler_for(const Scenario& scenario) {
 void Binding::set_compiler(std::shared_ptr<ref::Compiler> compiler) {
   compiler_in_use() = compiler;
   ref::Engine::default_engine().set_compiler(std::move(compiler));
+}
+
+void Binding::set_make_group(MakeGroup make) {
+  make_group_in_use() = std::move(make);
 }
 
 Binding::Binding(const Scenario& scenario)
@@ -151,10 +160,11 @@ Binding::Binding(const Scenario& scenario)
     streams_.push_back(ref::make_stream(to_engine(stream.device)));
   }
   for (const Reducer& reducer : scenario.reducers) {
-    const std::chrono::duration<double> limit(reducer.limit.value_or(default_limit));
-    groups_.push_back(
-        ref::make_in_process_group(static_cast<int>(reducer.ranks.size()),
-                                   std::chrono::duration_cast<std::chrono::milliseconds>(limit)));
+    const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::duration<double>(reducer.limit.value_or(default_limit)));
+    const auto size = static_cast<int>(reducer.ranks.size());
+    const MakeGroup& make = make_group_in_use();
+    groups_.push_back(make ? make(size, limit) : ref::make_in_process_group(size, limit));
   }
 }
 

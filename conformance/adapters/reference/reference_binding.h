@@ -1,6 +1,8 @@
 // The reference engine as an engine under test.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -55,6 +57,12 @@ class Binding {
 
   // Passes of scenarios that begin afterwards go through this compiler; null: through none.
   static void set_compiler(std::shared_ptr<reference::Compiler> compiler);
+
+  // What reducers of scenarios that begin afterwards have as their ranks: a seat for each of them,
+  // and how long they wait for each other. Null: the usual ones, in_process_group.h.
+  using MakeGroup = std::function<std::vector<reference::ProcessGroupPointer>(
+      int size, std::chrono::milliseconds limit)>;
+  static void set_make_group(MakeGroup make);
 
   explicit Binding(const Scenario& scenario);
   void finish();
