@@ -242,7 +242,6 @@ class Clauses(unittest.TestCase):
 
     def test_all_is_well(self):
         self.assertEqual(self.problems(), "")
-        self.assertEqual(self.problems(area="RED", proofs=[]), "")
         self.assertEqual(self.problems(unproven="it is free", proofs=[]), "")
 
     def test_patches(self):

@@ -132,9 +132,18 @@ void Reducers::make(const ReducerStep& step, std::vector<Tensor*> parameters) {
   rank = std::move(made);
 }
 
+// What has brought nothing yet leaves gradients as they are.
 void Reducers::drop(const ReducerStep& step) {
-  if (rank_of(step).state == Rank::State::open) reset(step);
-  rank_of(step).is_made = false;
+  Rank& rank = rank_of(step);
+  const bool has_begun = std::any_of(
+      rank.parameters.begin(), rank.parameters.end(),
+      [](const Parameter& parameter) { return parameter.is_ready || parameter.arrivals > 0; });
+  if (has_begun) {
+    reset(step);
+  } else if (rank.state == Rank::State::open) {
+    rank.state = Rank::State::idle;
+  }
+  rank.is_made = false;
 }
 
 void Reducers::reset(const ReducerStep& step) {

@@ -10,6 +10,7 @@
 #include <gloo/types.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <deque>
 #include <functional>
@@ -122,8 +123,8 @@ class RoundStore : public gloo::rendezvous::FileStore {
 
  private:
   std::string late() const {
-    const std::string who = round_ == 0 ? files_.who_never_came()
-                                        : files_.who_is_missing({round_, 0, 0});
+    const std::string who =
+        round_ == 0 ? files_.who_never_came() : files_.who_is_missing({round_, 0, 0});
     return (who.empty() ? "a rank did not connect" : who) + " within " +
            std::to_string(limit_.count()) + " ms";
   }
@@ -169,8 +170,8 @@ class GlooWork : public CollectiveWork {
 
 using Connections = std::shared_ptr<gloo::Context>;
 
-// Ends connections, and with an error what waits for them. Gloo's own closeConnections() leaves that
-// waiting for its limit; a receive that comes too late ends all.
+// Ends connections, and with an error what waits for them. Gloo's own closeConnections() leaves
+// that waiting for its limit; a receive that comes too late ends all.
 void end(gloo::Context& connections) {
   char never_sent = 0;
   const auto buffer = connections.createUnboundBuffer(&never_sent, sizeof never_sent);
@@ -183,9 +184,9 @@ void end(gloo::Context& connections) {
 
 // Note [Who may touch the connections]
 // ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-// They are made and used by the group's thread. Another one that gives the round up ends them, which
-// fails what the group's thread waits for. Connections that are made while their round is given up
-// are ended by who made them. So whoever comes second, they are ended.
+// They are made and used by the group's thread. Another one that gives the round up ends them,
+// which fails what the group's thread waits for. Connections that are made while their round is
+// given up are ended by who made them. So whoever comes second, they are ended.
 class GlooGroup : public ProcessGroup {
  public:
   // Connects. Throws where a rank does not come.
@@ -239,7 +240,8 @@ class GlooGroup : public ProcessGroup {
   // all connections, and Gloo does not bear to be left then: all wait for all.
   Connections connect(std::int64_t round, std::chrono::milliseconds limit) {
     auto made = std::make_shared<gloo::rendezvous::Context>(rank_, size_);
-    made->setTimeout(limit / 5);  // Gloo takes five times as long for a connection
+    // Gloo takes five times as long for a connection, and 0 for no limit.
+    made->setTimeout(std::max(limit / 5, std::chrono::milliseconds(1)));
     RoundStore store(files_, round, limit);
     made->connectFullMesh(store, device_);
     gloo::BarrierOptions all_are_connected(made);
@@ -314,8 +316,8 @@ class GlooGroup : public ProcessGroup {
   std::string who_is_to_blame(const Collective& place, bool is_late, const std::string& error) {
     const auto deadline = Clock::now() + std::chrono::seconds(1);
     do {
-      for (const std::string& trouble : {trouble_of(place.round), files_.who_is_lost(place.round),
-                                         files_.who_differs(place)}) {
+      for (const std::string& trouble :
+           {trouble_of(place.round), files_.who_is_lost(place.round), files_.who_differs(place)}) {
         if (!trouble.empty()) return trouble;
       }
       const std::string missing = is_late ? files_.who_is_missing(place) : "";
@@ -339,7 +341,7 @@ class GlooGroup : public ProcessGroup {
   ConditionVariable changed_;
   std::deque<std::shared_ptr<GlooWork>> waiting_ GRADCTS_GUARDED_BY(mutex_);
   std::int64_t round_ GRADCTS_GUARDED_BY(mutex_) = 0;
-  std::string trouble_ GRADCTS_GUARDED_BY(mutex_);     // of this round: why it failed
+  std::string trouble_ GRADCTS_GUARDED_BY(mutex_);      // of this round: why it failed
   Connections connections_ GRADCTS_GUARDED_BY(mutex_);  // of this round; null: to be made
   bool is_over_ GRADCTS_GUARDED_BY(mutex_) = false;
   std::thread thread_;

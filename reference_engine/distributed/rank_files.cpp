@@ -120,15 +120,22 @@ bool RankFiles::is_gone(int rank) const {
   return fcntl(file_, F_OFD_GETLK, &asked) == 0 && asked.l_type == F_UNLCK;
 }
 
-// Who is gone comes first: the others give up because of it.
+std::optional<std::string> RankFiles::reason_of(int rank, std::int64_t round) const {
+  std::ifstream file(path_of_reason(folder_of(round), rank));
+  if (!file) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// Who left without a word comes first: the others give up because of it.
 std::string RankFiles::who_is_lost(std::int64_t round) const {
-  const std::string gone = first_other(
-      [&](int rank) { return std::string(is_gone(rank) ? "has left the group" : ""); });
+  const std::string gone = first_other([&](int rank) {
+    const bool is_lost = is_gone(rank) && !reason_of(rank, round);
+    return std::string(is_lost ? "has left the group" : "");
+  });
   if (!gone.empty()) return gone;
-  return first_other([&](int rank) -> std::string {
-    std::ifstream file(path_of_reason(folder_of(round), rank));
-    if (!file) return "";
-    return "gave up: " + std::string(std::istreambuf_iterator<char>(file), {});
+  return first_other([&](int rank) {
+    const auto reason = reason_of(rank, round);
+    return reason ? "gave up: " + *reason : std::string();
   });
 }
 

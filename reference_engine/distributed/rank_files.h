@@ -12,12 +12,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace gradcts::reference {
 
-// A collective: the `number`-th (from 0) of the rank in the round. `what` is a number made of all in
-// which ranks must agree.
+// A collective: the `number`-th (from 0) of the rank in the round. `what` is a number made of all
+// in which ranks must agree.
 struct Collective {
   std::int64_t round;
   std::int64_t number;
@@ -40,8 +41,8 @@ class RankFiles {
   void give_up(std::int64_t round, const std::string& reason);
 
   // Another rank, and what it did, as a sentence for messages; empty where there is none.
-  std::string who_is_lost(std::int64_t round) const;  // gone, or has given the round up
-  std::string who_differs(const Collective& from) const;  // is at it, and reduces something else
+  std::string who_is_lost(std::int64_t round) const;       // gone, or has given the round up
+  std::string who_differs(const Collective& from) const;   // is at it, and reduces something else
   std::string who_is_missing(const Collective& at) const;  // has not come to it yet
   std::string who_never_came() const;                      // has not taken its seat
 
@@ -51,6 +52,7 @@ class RankFiles {
   template <typename Describe>
   std::string first_other(Describe describe) const;
   bool is_gone(int rank) const;
+  std::optional<std::string> reason_of(int rank, std::int64_t round) const;  // why it gave up
 
   const std::string folder_;
   const int rank_;

@@ -1,8 +1,8 @@
 // Makes the C interface of an adapter (adapter.h) out of a Binding: one line in one source file,
 //   GRADCTS_EXPORT_ADAPTER(MyBinding)
-// or out of a class with describe() and run() alone (RunsScenarios), which runs scenarios in its way.
-// Nothing is thrown across the boundary: an exception of the adapter itself becomes the one line of
-// plain text that the interface asks for.
+// or out of a class with describe() and run() alone (RunsScenarios), which runs scenarios in its
+// way. Nothing is thrown across the boundary: an exception of the adapter itself becomes the one
+// line of plain text that the interface asks for.
 #pragma once
 
 #include <concepts>

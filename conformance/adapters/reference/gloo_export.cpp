@@ -28,7 +28,8 @@ class MeetingFolder {
   MeetingFolder() {
     path_ = (std::filesystem::temp_directory_path() / "gradcts-gloo-XXXXXX").string();
     if (!mkdtemp(path_.data())) {
-      throw std::system_error(errno, std::system_category(), "no folder for ranks to meet, " + path_);
+      throw std::system_error(errno, std::system_category(),
+                              "no folder for ranks to meet, " + path_);
     }
   }
   ~MeetingFolder() {
