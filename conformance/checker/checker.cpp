@@ -54,6 +54,8 @@ constexpr std::array judges{
           judge_errors},
     Judge{"error-texts", error_text_clauses, "Does each error name what it must?",
           judge_error_texts},
+    Judge{"device-memory", "STREAM-1 STREAM-2 STREAM-4 STREAM-5 STREAM-7 STREAM-8 RED-1",
+          "Do waits order all that streams do with memory?", judge_device_memory},
     Judge{"values", value_clauses, "Are the tensors that steps return right?", judge_values},
     Judge{"leaf-gradients", value_clauses, "Does each leaf end with the right `.grad`?",
           judge_leaf_gradients},

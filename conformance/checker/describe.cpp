@@ -131,4 +131,45 @@ std::string count_of(EventKind kind, std::int64_t number) {
   return fmt::format("{} {}{}", number, word, number == 1 ? "" : "s");
 }
 
+namespace {
+
+std::string stream_in_words(const std::string& stream) {
+  const bool is_default = stream.find(':') != std::string::npos && stream.find('/') == stream.npos;
+  return is_default ? fmt::format("the default stream of {}", stream)
+                    : fmt::format("stream {}", stream);
+}
+
+std::string work_in_words(const DeviceAccess& access) {
+  const std::string of = access.of.empty() ? "" : fmt::format(" ({})", access.of);
+  return access.work.empty() ? fmt::format("work{}", of) : fmt::format("'{}'{}", access.work, of);
+}
+
+}  // namespace
+
+std::string describe(const DeviceAccess& access) {
+  return fmt::format("{} by {} on {}", to_text(access.kind), work_in_words(access),
+                     stream_in_words(access.stream));
+}
+
+std::string describe(const UnorderedAccess& unordered) {
+  const auto& [access, earlier, freed_between] = unordered;
+  if (access.kind == DeviceAccess::Kind::free) {
+    return fmt::format("memory of {} is freed{}, and nothing says that the {} is over",
+                       stream_in_words(access.stream),
+                       access.of.empty() ? "" : fmt::format(" ({})", access.of), describe(earlier));
+  }
+  return fmt::format("nothing orders the {} after the {}{}", describe(access), describe(earlier),
+                     freed_between ? ", whose memory was freed since" : "");
+}
+
+std::string describe_missing(const UnorderedAccess& unordered) {
+  const auto& [access, earlier, freed_between] = unordered;
+  const std::string wait =
+      fmt::format("{} waits for an event recorded on {} after {}", stream_in_words(access.stream),
+                  stream_in_words(earlier.stream), work_in_words(earlier));
+  if (access.kind != DeviceAccess::Kind::free) return wait;
+  return fmt::format("the use of the memory by {} is registered, or {}",
+                     stream_in_words(earlier.stream), wait);
+}
+
 }  // namespace gradcts

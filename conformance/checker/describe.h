@@ -17,6 +17,11 @@ std::string describe_subject(const Scenario& scenario, EventKind kind, std::int3
 std::string describe_event(const Scenario& scenario, const Event& event);
 std::string describe(const std::optional<TensorValue>& value);
 std::string describe(const ErrorReport& error);
+// "read by 'scale' (node y) on stream s1".
+std::string describe(const DeviceAccess& access);
+// What is not ordered with what, and what would order them.
+std::string describe(const UnorderedAccess& unordered);
+std::string describe_missing(const UnorderedAccess& unordered);
 // What is counted: "run", "call".
 std::string count_of(EventKind kind, std::int64_t number);
 

@@ -68,4 +68,15 @@ void judge_thread_state(const Evidence& evidence, std::string_view clauses, Find
   }
 }
 
+// Memory that goes back too early lacks a registration; whatever else meets lacks a wait.
+void judge_device_memory(const Evidence& evidence, std::string_view clauses, Findings& findings) {
+  for (const UnorderedAccess& unordered : evidence.outcome.state.unordered_accesses) {
+    const bool is_freed = unordered.access.kind == DeviceAccess::Kind::free;
+    const std::string clause =
+        is_freed ? "STREAM-3" : choose_clause(evidence.scenario, clauses, "STREAM-2");
+    findings.push_back(
+        {clause, "memory of a device", describe_missing(unordered), describe(unordered)});
+  }
+}
+
 }  // namespace gradcts

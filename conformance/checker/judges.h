@@ -31,5 +31,6 @@ void judge_leaf_gradients(const Evidence&, std::string_view clauses, Findings&);
 void judge_leaf_layout(const Evidence&, std::string_view clauses, Findings&);
 void judge_live_objects(const Evidence&, std::string_view clauses, Findings&);
 void judge_thread_state(const Evidence&, std::string_view clauses, Findings&);
+void judge_device_memory(const Evidence&, std::string_view clauses, Findings&);
 
 }  // namespace gradcts

@@ -388,6 +388,8 @@ class EvidenceView {
     if (outcome_.state.live_objects != 0)
       lines.push_back(fmt::format("{} objects still alive", outcome_.state.live_objects));
     for (const std::string& change : outcome_.state.state_changes) lines.push_back(change);
+    for (const UnorderedAccess& unordered : outcome_.state.unordered_accesses)
+      lines.push_back(describe(unordered));
     return lines;
   }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "conformance/checker/describe.h"
 #include "conformance/report/failure_text.h"
 #include "conformance/report/graph.h"
 #include "conformance/report/index.h"
@@ -242,6 +243,8 @@ std::string explain(const Scenario& scenario, const Outcome& outcome) {
                   counted(static_cast<std::size_t>(outcome.state.live_objects), "object"));
   for (const std::string& change : outcome.state.state_changes)
     state += fmt::format("  {}\n", change);
+  for (const UnorderedAccess& unordered : outcome.state.unordered_accesses)
+    state += fmt::format("  {}\n", describe(unordered));
   return section("results of the steps", limited(steps)) + section("trace", limited(events)) +
          section("gradients after the program", grads) + section("state after the program", state);
 }

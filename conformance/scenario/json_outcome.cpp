@@ -96,9 +96,26 @@ Json write_event(const Event& event, const Scenario& scenario) {
   return json;
 }
 
+Json write_access(const DeviceAccess& access) {
+  Json json{{"kind", std::string(to_text(access.kind))}, {"stream", access.stream}};
+  if (!access.work.empty()) json["work"] = access.work;
+  if (!access.of.empty()) json["of"] = access.of;
+  return json;
+}
+
+Json write_unordered(const UnorderedAccess& unordered) {
+  Json json{{"access", write_access(unordered.access)},
+            {"earlier", write_access(unordered.earlier)}};
+  if (unordered.freed_between) json["freed_between"] = true;
+  return json;
+}
+
 Json write_state(const FinalState& state) {
   Json json{{"live_objects", state.live_objects}};
   if (!state.state_changes.empty()) json["state_changes"] = state.state_changes;
+  for (const UnorderedAccess& unordered : state.unordered_accesses) {
+    json["unordered_accesses"].push_back(write_unordered(unordered));
+  }
   if (state.engine_threads) json["engine_threads"] = *state.engine_threads;
   return json;
 }
@@ -215,12 +232,32 @@ void OutcomeReader::read_leaf_grads(const Fields& fields, Outcome& outcome) cons
   }
 }
 
+DeviceAccess read_access(const Fields& parent, std::string_view name) {
+  const Fields fields(parent.need(name), parent.at(name), {"kind", "stream", "work", "of"});
+  DeviceAccess access;
+  access.kind =
+      read_word<DeviceAccess::Kind>(fields.need("kind"), fields.at("kind"), access_kind_words);
+  access.stream = fields.text("stream");
+  if (fields.find("work") != nullptr) access.work = fields.text("work");
+  if (fields.find("of") != nullptr) access.of = fields.text("of");
+  return access;
+}
+
+UnorderedAccess read_unordered(const Json& json, const Path& path) {
+  const Fields fields(json, path, {"access", "earlier", "freed_between"});
+  return {read_access(fields, "access"), read_access(fields, "earlier"),
+          fields.boolean("freed_between", false)};
+}
+
 FinalState read_state(const Json& json, const Path& path) {
-  const Fields fields(json, path, {"live_objects", "state_changes", "engine_threads"});
+  const Fields fields(json, path, {"live_objects", "state_changes", "unordered_accesses", "engine_threads"});
   FinalState state;
   state.live_objects = read_integer(fields.need("live_objects"), fields.at("live_objects"));
   fields.each("state_changes", [&](const Json& line, const Path& line_path) {
     state.state_changes.push_back(read_text(line, line_path));
+  });
+  fields.each("unordered_accesses", [&](const Json& unordered, const Path& unordered_path) {
+    state.unordered_accesses.push_back(read_unordered(unordered, unordered_path));
   });
   if (fields.find("engine_threads") != nullptr) {
     state.engine_threads = read_count<std::int32_t>(fields, "engine_threads");

@@ -112,7 +112,10 @@ Outcome some_outcome(const Scenario& scenario) {
   outcome.events.push_back({EventKind::observe, 4, 0, 0, -1, {}});
   outcome.leaf_grads.resize(scenario.leaves.size());
   outcome.leaf_grads[0] = TensorValue::scalar(596);
-  outcome.state = {2, {"the recording mode was on and is off"}, 3};
+  using Kind = DeviceAccess::Kind;
+  const DeviceAccess access{Kind::free, "s1", "", "step 3"};
+  const DeviceAccess earlier{Kind::read, "sim:0", "mul", "node y"};
+  outcome.state = {2, {"the recording mode was on and is off"}, {{access, earlier, true}}, 3};
   return outcome;
 }
 
@@ -134,6 +137,10 @@ TEST(OutcomeJson, ComesBack) {
   EXPECT_EQ(read.events[0].subject, accumulator_of(scenario, 1));
   EXPECT_EQ(read.events[3].number, -1);
   EXPECT_EQ(read.state.engine_threads, 3);
+  ASSERT_EQ(read.state.unordered_accesses.size(), 1u);
+  EXPECT_EQ(read.state.unordered_accesses[0].access.kind, DeviceAccess::Kind::free);
+  EXPECT_EQ(read.state.unordered_accesses[0].earlier.of, "node y");
+  EXPECT_TRUE(read.state.unordered_accesses[0].freed_between);
 }
 
 TEST(OutcomeJson, UnsupportedStandsAlone) {

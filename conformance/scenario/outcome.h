@@ -66,6 +66,24 @@ struct Event {
   std::vector<std::optional<TensorValue>> values;
 };
 
+// One use of the memory of a device, by work that was put on a stream.
+struct DeviceAccess {
+  enum class Kind : std::uint8_t { read, write, free };
+  Kind kind = Kind::read;
+  std::string stream;  // a stream of the scenario, or "sim:0": that device's default stream. free:
+                       // the one that the memory belongs to
+  std::string work;    // the engine's name for it: "mul"; free: empty
+  std::string of;      // what it was done for: "node y"; empty: nobody knows
+};
+
+// Two uses of one piece of memory that no wait and no registration orders, whatever the numbers
+// came out as (STREAM-2, STREAM-3).
+struct UnorderedAccess {
+  DeviceAccess access;
+  DeviceAccess earlier;  // a read or a write
+  bool freed_between = false;
+};
+
 // What the engine's state was when everything was over and the adapter had let go of all handles.
 struct FinalState {
   // Scripted nodes, hooks and callbacks that are still alive: 0 when nothing leaks (LIFE-1).
@@ -73,6 +91,8 @@ struct FinalState {
   // Whether the main thread's recording mode, user state, device, stream, depth and "inside a pass"
   // were the same after each pass as before it (ERR-4). A line of text for each difference.
   std::vector<std::string> state_changes;
+  // What a simulated device found, in the order in which it was asked for.
+  std::vector<UnorderedAccess> unordered_accesses;
   // Threads that the engine keeps for itself; unset when the adapter cannot tell.
   std::optional<std::int32_t> engine_threads;
 };
@@ -89,5 +109,6 @@ struct Outcome {
 };
 
 std::string_view to_text(EventKind kind);
+std::string_view to_text(DeviceAccess::Kind kind);
 
 }  // namespace gradcts

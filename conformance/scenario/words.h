@@ -54,6 +54,7 @@ inline constexpr std::array<std::string_view, 15> event_words{
     "capture_hook",  "multi_hook",     "pack",
     "unpack",        "callback",       "pass_begin",
     "pass_end",      "observe",        "destroyed"};
+inline constexpr std::array<std::string_view, 3> access_kind_words{"read", "write", "free"};
 
 template <std::size_t size, typename Enum>
 constexpr std::string_view word_of(const std::array<std::string_view, size>& words, Enum value) {

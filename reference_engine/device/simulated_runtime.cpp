@@ -10,7 +10,8 @@ namespace gradcts::reference {
 // Events of one type may be waited for by the streams of all devices of that type.
 class SimulatedRuntime::Point : public EventState {
  public:
-  using EventState::EventState;
+  Point(Stream where, AccessOrder::Clock before) : EventState(where), over(std::move(before)) {}
+  const AccessOrder::Clock over;
   bool reached = false;  // guarded by the runtime's mutex
 };
 
@@ -24,7 +25,7 @@ std::deque<SimulatedRuntime::Operation>& SimulatedRuntime::operations(Stream str
 }
 
 std::shared_ptr<SimulatedRuntime::Point> SimulatedRuntime::record_locked(Stream stream) {
-  auto point = std::make_shared<Point>(stream);
+  auto point = std::make_shared<Point>(stream, order_.now(stream));
   auto& list = operations(stream);
   point->reached = list.empty();
   if (!point->reached) list.push_back({{}, point, nullptr});
@@ -41,24 +42,37 @@ void SimulatedRuntime::wait(Stream stream, const Event& event) {
   count_wait();
   auto point = std::static_pointer_cast<Point>(event);
   LockGuard lock(mutex_);
+  order_.wait(stream, point->over);
   if (!point->reached) operations(stream).push_back({{}, nullptr, std::move(point)});
 }
 
 void SimulatedRuntime::enqueue(Stream stream, Work work) {
   LockGuard lock(mutex_);
+  order_.work(stream, work);
   operations(stream).push_back({std::move(work), nullptr, nullptr});
 }
 
 void SimulatedRuntime::synchronize(Stream stream) {
   LockGuard lock(mutex_);
   run_until(stream, nullptr);
+  order_.host_waits(stream);
 }
 
 void SimulatedRuntime::synchronize(Device device) {
   check_exists(device);
   const std::uint32_t count = stream_count(device);
   LockGuard lock(mutex_);
-  for (std::uint32_t id = 0; id < count; ++id) run_until({device, id}, nullptr);
+  for (std::uint32_t id = 0; id < count; ++id) {
+    run_until({device, id}, nullptr);
+    order_.host_waits({device, id});
+  }
+}
+
+std::vector<UnorderedAccess> SimulatedRuntime::take_unordered_accesses() {
+  LockGuard lock(mutex_);
+  for (const auto& [stream, list] : streams_) run_until(stream, nullptr);
+  streams_.clear();
+  return order_.take();
 }
 
 void SimulatedRuntime::run_until(Stream goal, const Point* goal_point) {
@@ -100,13 +114,17 @@ void* SimulatedRuntime::allocate(Stream stream, std::size_t bytes) {
     if (!is_reusable(candidates[i])) continue;
     void* memory = candidates[i].memory;
     candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(i));
-    blocks_[memory] = {stream, bytes, {}};
-    return memory;
+    return allocated(memory, stream, bytes);
   }
   void* memory = std::calloc(1, bytes);
   if (!memory) throw std::bad_alloc();
   memory_.push_back(memory);
+  return allocated(memory, stream, bytes);
+}
+
+void* SimulatedRuntime::allocated(void* memory, Stream stream, std::size_t bytes) {
   blocks_[memory] = {stream, bytes, {}};
+  order_.allocated(memory);
   return memory;
 }
 
@@ -115,6 +133,7 @@ void SimulatedRuntime::free(void* memory) {
   const auto found = blocks_.find(memory);
   const Block block = std::move(found->second);
   blocks_.erase(found);
+  order_.freed(memory, block.owner, block.users);
   Freed freed{memory, {}};
   for (Stream user : block.users) freed.uses.push_back(record_locked(user));
   free_[{block.owner, block.bytes}].push_back(std::move(freed));
@@ -127,6 +146,18 @@ void SimulatedRuntime::register_use(void* memory, Stream stream) {
   if (std::find(block.users.begin(), block.users.end(), stream) == block.users.end()) {
     block.users.push_back(stream);
   }
+}
+
+std::vector<UnorderedAccess> take_unordered_accesses() {
+  std::vector<UnorderedAccess> all;
+  for (const DeviceType type : {DeviceType::sim, DeviceType::other}) {
+    auto* simulated = dynamic_cast<SimulatedRuntime*>(&runtime(type));
+    if (!simulated) continue;
+    for (UnorderedAccess& found : simulated->take_unordered_accesses()) {
+      all.push_back(std::move(found));
+    }
+  }
+  return all;
 }
 
 }  // namespace gradcts::reference

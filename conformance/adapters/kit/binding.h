@@ -323,6 +323,15 @@ template <typename B>
 concept HasPrograms = requires(B& b) {
   b.forget_programs();
 };
+// Work on devices that look for what no wait orders (docs/streams.md).
+template <typename B>
+concept ChecksAccesses = requires(B& b, std::string_view what, std::string_view name) {
+  // What the running thread puts work on devices for, from now on, in words ("node", "y"); returns
+  // what it was before.
+  { b.set_work_purpose(what, name) } -> std::same_as<std::string>;
+  // Of the whole scenario; called once, after finish().
+  { b.take_unordered_accesses() } -> std::same_as<std::vector<UnorderedAccess>>;
+};
 // How many threads the engine keeps for itself.
 template <typename B>
 concept CountsThreads = requires(B& b) {

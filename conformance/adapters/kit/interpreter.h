@@ -79,6 +79,27 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     NodeId hooked = no_id;                    // or the node that the hook is on
   };
 
+  // What work on devices is for, while it lives.
+  class Purpose {
+   public:
+    Purpose(Interpreter& i, std::string_view what, std::string_view name) : interpreter_(i) {
+      previous_ = interpreter_.set_purpose(what, name);
+    }
+    ~Purpose() { interpreter_.set_purpose(previous_, ""); }
+    Purpose(const Purpose&) = delete;
+    Purpose& operator=(const Purpose&) = delete;
+
+   private:
+    Interpreter& interpreter_;
+    std::string previous_;
+  };
+
+  std::string set_purpose([[maybe_unused]] std::string_view what,
+                          [[maybe_unused]] std::string_view name) {
+    if constexpr (ChecksAccesses<B>) return binding_.set_work_purpose(what, name);
+    return "";
+  }
+
   // ---- Bodies ----
 
   // Keeps the interpreter valid for as long as the engine keeps the body, and counts it.
@@ -149,10 +170,12 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   struct NodeTrace final : TraceBody, Owned {
     NodeTrace(Interpreter& i, NodeId n, std::int32_t m) : Owned(i), id(n), making(m) {}
     void enter() override {
+      this->interpreter->set_purpose("node", node_name(this->interpreter->scenario_, id));
       this->interpreter->recorder_.node(EventKind::node_enter, id, making, {});
     }
     void exit() override {
       this->interpreter->recorder_.node(EventKind::node_exit, id, making, {});
+      this->interpreter->set_purpose("", "");
     }
     const NodeId id;
     const std::int32_t making;
@@ -177,6 +200,9 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     binding_.finish();
     const std::int64_t live = alive_.wait_for_none(std::chrono::seconds(5));
     Outcome outcome = recorder_.take();
+    if constexpr (ChecksAccesses<B>) {
+      outcome.state.unordered_accesses = binding_.take_unordered_accesses();
+    }
     outcome.leaf_grads = std::move(leaf_grads);
     outcome.state.live_objects = live;
     outcome.state.engine_threads = threads;
@@ -194,6 +220,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   std::optional<TensorValue> take_grad(ValueId id) {
     const Tensor tensor = values_.get(id);
     if (!binding_.defined(tensor)) return std::nullopt;
+    const Purpose purpose(*this, "the gradient after the program of", scenario_.values[at(id)].name);
     auto grad = binding_.read(binding_.grad_of(tensor));
     binding_.set_grad(tensor, Tensor());
     return grad;
@@ -227,6 +254,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
 
   void make_leaf(std::size_t index) {
     const Leaf& leaf = scenario_.leaves[index];
+    const Purpose purpose(*this, "leaf", scenario_.values[at(leaf.value)].name);
     WithStep stream;
     stream.stream = leaf.stream;
     std::optional<typename B::Settings> settings;
@@ -254,6 +282,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
 
   void make_node(NodeId id) {
     const Node& node = scenario_.nodes[at(id)];
+    const Purpose purpose(*this, "forward of", node.name);
     List inputs;
     for (const ValueId input : node.inputs) inputs.push_back(use(input));
     const bool in_place = spec_of(node.operation).in_place;
@@ -389,6 +418,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   List run_node(ScriptedNode& body, typename B::RunningNode& node, const List& gradients) {
     const Node& described = scenario_.nodes[at(body.id)];
     const CustomNode& custom = *described.custom;
+    const Purpose purpose(*this, "node", described.name);
     List saved;
     for (std::size_t i = 0; i < custom.saves.size(); ++i) saved.push_back(node.saved(i));
     recorder_.node(EventKind::node_enter, body.id, body.making, read_all(gradients));
@@ -419,6 +449,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   std::optional<List> run_hook(HookId id, EventKind kind, const Script& script,
                                std::span<const Tensor> slots) {
     LifeToken running(running_);
+    const Purpose purpose(*this, "hook", scenario_.hooks[at(id)].name);
     recorder_.event(kind, id, read_all(slots));
     Context context{true, {slots, {}, {}, nullptr}, nullptr, scenario_.hooks[at(id)].node};
     run_steps(script.steps, context);
@@ -428,6 +459,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
 
   void run_callback(CallbackId id) {
     LifeToken running(running_);
+    const Purpose purpose(*this, "callback", scenario_.callbacks[at(id)].name);
     recorder_.event(EventKind::callback, id, {});
     Context context{true, {}, nullptr, no_id};
     run_steps(scenario_.callbacks[at(id)].steps, context);
@@ -452,6 +484,8 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
 
   void run_step(const Step& step, Context& context) {
     Values values;
+    std::optional<Purpose> purpose;
+    if (!context.errors_travel) purpose.emplace(*this, "step", std::to_string(step.id));
     try {
       std::visit([&](const auto& action) { perform(action, step.id, context, values); },
                  step.action);

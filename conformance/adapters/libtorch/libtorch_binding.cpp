@@ -29,7 +29,9 @@
 #include "conformance/adapters/libtorch/operations.h"
 #include "conformance/adapters/libtorch/plain_data.h"
 #include "conformance/adapters/libtorch/simulated_cuda.h"
+#include "conformance/adapters/simulated_accesses.h"
 #include "conformance/scenario/features.h"
+#include "reference_engine/device/work_purpose.h"
 
 namespace gradcts::libtorch {
 namespace {
@@ -179,7 +181,9 @@ struct Binding {
              "operation.*",
              "type.*"}};
   }
-  explicit Binding(const Scenario& scenario) : counts_before_(ref::stream_counts(sim)) {
+  explicit Binding(const Scenario& scenario)
+      : scenario_(scenario), counts_before_(ref::stream_counts(sim)) {
+    ref::take_unordered_accesses();  // what others have left
     at::set_num_threads(1);
     c10::SetStackTraceFetcher([] { return std::string(); });  // dear, and of no use here
     const auto needed = required_features(scenario);  // one that forks has a worker of its own
@@ -405,6 +409,13 @@ struct Binding {
     return found == streams_.end() ? no_id : static_cast<StreamId>(found - streams_.begin());
   }
 
+  std::string set_work_purpose(std::string_view what, std::string_view name) const {
+    return ref::set_work_purpose(what, name);
+  }
+  std::vector<UnorderedAccess> take_unordered_accesses() const {
+    return SimulatedAccesses(scenario_, streams_).take();
+  }
+
   std::int64_t needed(const ag::Node& node) const {
     std::int64_t bits = 0;
     for (std::size_t i = 0; i < node.num_outputs(); ++i) {
@@ -415,6 +426,7 @@ struct Binding {
   std::int64_t needed(const NodeHandle& node) const { return needed(*node); }
 
  private:
+  const Scenario& scenario_;
   const ref::StreamCounts counts_before_;
   std::vector<ref::Stream> streams_;
 };

@@ -11,8 +11,10 @@
 #include "conformance/adapters/reference/devices.h"
 #include "conformance/adapters/reference/operations.h"
 #include "conformance/adapters/reference/plain_data.h"
+#include "conformance/adapters/simulated_accesses.h"
 #include "reference_engine/compiled/compiler.h"
 #include "reference_engine/device/basic_runtime.h"
+#include "reference_engine/device/work_purpose.h"
 #include "reference_engine/distributed/in_process_group.h"
 #include "reference_engine/distributed/reducer.h"
 #include "reference_engine/engine/multi_tensor_hook.h"
@@ -148,6 +150,7 @@ Binding::Binding(const Scenario& scenario)
       refusing_(refusing_devices(scenario)),
       events_before_(stream_counts().events_recorded),
       waits_before_(stream_counts().waits) {
+  ref::take_unordered_accesses();  // what others have left
   // A scenario that stops its engine stops one of its own: the next scenario finds the usual one.
   if (controls_engine(scenario)) start_engine();
   if (compiler_) engine().set_compiler(compiler_);
@@ -709,6 +712,14 @@ void Binding::start_engine() {
 void Binding::control_stream(const StreamStep& step) const {
   if (step.what == StreamStep::What::synchronise) return ref::synchronize(stream(step.stream));
   ref::wait_stream(stream(step.stream), stream(step.waits_for));
+}
+
+std::string Binding::set_work_purpose(std::string_view what, std::string_view name) const {
+  return ref::set_work_purpose(what, name);
+}
+
+std::vector<UnorderedAccess> Binding::take_unordered_accesses() const {
+  return SimulatedAccesses(scenario_, streams_).take();
 }
 
 std::int32_t Binding::engine_threads() const {

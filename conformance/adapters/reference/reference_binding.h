@@ -5,6 +5,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "conformance/adapters/kit/binding.h"
@@ -119,6 +121,8 @@ class Binding {
   void control_engine(const EngineStep& step);
   void control_stream(const StreamStep& step) const;
   std::int32_t engine_threads() const;
+  std::string set_work_purpose(std::string_view what, std::string_view name) const;
+  std::vector<UnorderedAccess> take_unordered_accesses() const;
 
   reference::Stream stream(StreamId id) const { return streams_[static_cast<std::size_t>(id)]; }
 

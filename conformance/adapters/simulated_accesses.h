@@ -1,0 +1,54 @@
+// What the simulated devices found, in an outcome's words: for adapters whose engines run on them.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conformance/scenario/outcome.h"
+#include "conformance/scenario/scenario.h"
+#include "reference_engine/device/simulated_runtime.h"
+
+namespace gradcts {
+
+// `made[i]` is the stream that stands for the scenario's stream i.
+class SimulatedAccesses {
+ public:
+  SimulatedAccesses(const Scenario& scenario, std::span<const reference::Stream> made)
+      : scenario_(scenario), made_(made) {}
+
+  // Since the last call. Runs all work that is left on streams.
+  std::vector<UnorderedAccess> take() const {
+    std::vector<UnorderedAccess> all;
+    for (reference::UnorderedAccess& found : reference::take_unordered_accesses()) {
+      all.push_back({in_words(std::move(found.access)), in_words(std::move(found.earlier)),
+                     found.freed_between});
+    }
+    return all;
+  }
+
+ private:
+  DeviceAccess in_words(reference::DeviceAccess access) const {
+    return {static_cast<DeviceAccess::Kind>(access.kind), name_of(access.stream),
+            std::move(access.work), std::move(access.purpose)};
+  }
+
+  // Streams of the engine's own keep the device's name for them.
+  std::string name_of(reference::Stream stream) const {
+    const auto found = std::find(made_.begin(), made_.end(), stream);
+    if (found != made_.end()) {
+      return scenario_.streams[static_cast<std::size_t>(found - made_.begin())].name;
+    }
+    return stream.id == 0 ? reference::to_string(stream.device) : reference::to_string(stream);
+  }
+
+  static_assert(static_cast<int>(DeviceAccess::Kind::free) ==
+                static_cast<int>(reference::DeviceAccess::Kind::free));
+
+  const Scenario& scenario_;
+  const std::span<const reference::Stream> made_;
+};
+
+}  // namespace gradcts

@@ -1,0 +1,165 @@
+// What the simulated device reports, and what it must not report.
+#include "reference_engine/device/access_order.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "reference_engine/device/simulated_runtime.h"
+#include "reference_engine/device/work_purpose.h"
+
+namespace gradcts::reference {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr Device device{DeviceType::sim, 0};
+
+class AccessReports : public ::testing::Test {
+ protected:
+  void put(Stream stream, const char* name, const void* block, bool writes) {
+    runtime_.enqueue(stream, {name, {{block, writes}}, [] {}});
+  }
+  void write(Stream stream, const void* block) { put(stream, "writer", block, true); }
+  void read(Stream stream, const void* block) { put(stream, "reader", block, false); }
+  void wait(Stream waiting, Stream awaited) { runtime_.wait(waiting, runtime_.record(awaited)); }
+
+  // "free on 1 after reader on 2": each in one line.
+  std::vector<std::string> found() {
+    std::vector<std::string> lines;
+    for (const UnorderedAccess& u : runtime_.take_unordered_accesses()) {
+      lines.push_back(line(u.access) + " after " + line(u.earlier) +
+                      (u.freed_between ? ", freed" : ""));
+    }
+    return lines;
+  }
+  static std::string line(const DeviceAccess& access) {
+    const std::string work = access.kind == DeviceAccess::Kind::free ? "free" : access.work;
+    return work + " on " + std::to_string(access.stream.id);
+  }
+
+  SimulatedRuntime runtime_{DeviceType::sim, 2};
+  const Stream one_ = runtime_.make_stream(device);
+  const Stream two_ = runtime_.make_stream(device);
+  const Stream three_ = runtime_.make_stream(device);
+  void* const block_ = runtime_.allocate(one_, 16);
+};
+
+TEST_F(AccessReports, A_read_without_a_wait_is_reported_whatever_came_out) {
+  write(one_, block_);
+  read(two_, block_);
+  EXPECT_THAT(found(), ElementsAre("reader on 2 after writer on 1"));
+}
+
+TEST_F(AccessReports, A_wait_orders) {
+  write(one_, block_);
+  wait(two_, one_);
+  read(two_, block_);
+  wait(one_, two_);
+  write(one_, block_);
+  EXPECT_THAT(found(), IsEmpty());
+}
+
+TEST_F(AccessReports, An_event_that_was_recorded_too_early_does_not) {
+  const Event event = runtime_.record(one_);
+  write(one_, block_);
+  runtime_.wait(two_, event);
+  read(two_, block_);
+  EXPECT_THAT(found(), ElementsAre("reader on 2 after writer on 1"));
+}
+
+TEST_F(AccessReports, A_wait_brings_along_what_its_stream_has_waited_for) {
+  write(one_, block_);
+  wait(two_, one_);
+  wait(three_, two_);
+  read(three_, block_);
+  EXPECT_THAT(found(), IsEmpty());
+  write(one_, block_);
+  wait(three_, two_);  // which has not waited for one since
+  read(three_, block_);
+  EXPECT_THAT(found(), ElementsAre("reader on 3 after writer on 1"));
+}
+
+TEST_F(AccessReports, A_write_meets_all_readers_and_a_read_none) {
+  write(one_, block_);
+  wait(two_, one_);
+  wait(three_, one_);
+  read(two_, block_);
+  read(three_, block_);
+  write(one_, block_);
+  EXPECT_THAT(found(), ElementsAre("writer on 1 after reader on 2", "writer on 1 after reader on 3"));
+}
+
+TEST_F(AccessReports, One_missing_wait_is_one_report) {
+  void* const other = runtime_.allocate(one_, 16);
+  write(one_, block_);
+  write(one_, other);
+  read(two_, other);
+  read(two_, block_);
+  EXPECT_THAT(found(), ElementsAre("reader on 2 after writer on 1"));
+}
+
+TEST_F(AccessReports, The_host_orders_what_it_waits_for) {
+  write(one_, block_);
+  runtime_.synchronize(two_);
+  read(two_, block_);
+  EXPECT_THAT(found(), ElementsAre("reader on 2 after writer on 1"));
+  write(one_, block_);
+  runtime_.synchronize(one_);
+  read(two_, block_);
+  runtime_.synchronize(device);
+  write(three_, block_);
+  EXPECT_THAT(found(), IsEmpty());
+}
+
+TEST_F(AccessReports, Memory_must_not_be_freed_under_a_reader) {
+  wait(two_, one_);
+  read(two_, block_);
+  runtime_.free(block_);
+  EXPECT_THAT(found(), ElementsAre("free on 1 after reader on 2"));
+}
+
+TEST_F(AccessReports, Memory_may_be_freed_when_the_use_is_registered_or_over) {
+  wait(two_, one_);
+  read(two_, block_);
+  runtime_.register_use(block_, two_);
+  runtime_.free(block_);
+  void* const other = runtime_.allocate(one_, 64);
+  read(two_, other);
+  wait(one_, two_);
+  runtime_.free(other);
+  EXPECT_THAT(found(), IsEmpty());
+}
+
+TEST_F(AccessReports, A_registered_use_covers_what_its_stream_has_waited_for) {
+  read(three_, block_);
+  wait(two_, three_);
+  runtime_.register_use(block_, two_);
+  runtime_.free(block_);
+  EXPECT_THAT(found(), IsEmpty());
+}
+
+TEST_F(AccessReports, Memory_that_is_used_again_is_still_its_streams) {
+  write(one_, block_);
+  runtime_.free(block_);
+  void* const again = runtime_.allocate(one_, 16);
+  ASSERT_EQ(again, block_);
+  write(two_, again);  // the work on one is not over
+  EXPECT_THAT(found(), ElementsAre("writer on 2 after writer on 1, freed"));
+}
+
+TEST_F(AccessReports, Work_says_what_it_is_for) {
+  EXPECT_EQ(set_work_purpose("node", "y"), "");
+  write(one_, block_);
+  EXPECT_EQ(set_work_purpose("", ""), "node y");
+  read(two_, block_);
+  const auto reports = runtime_.take_unordered_accesses();
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].earlier.purpose, "node y");
+  EXPECT_EQ(reports[0].access.purpose, "");
+}
+
+}  // namespace
+}  // namespace gradcts::reference
