@@ -19,10 +19,10 @@ class SimulatedAccesses {
   SimulatedAccesses(const Scenario& scenario, std::span<const reference::Stream> made)
       : scenario_(scenario), made_(made) {}
 
-  // Since the last call. Runs all work that is left on streams.
-  std::vector<UnorderedAccess> take() const {
+  // Since the checks were restarted.
+  std::vector<UnorderedAccess> found() const {
     std::vector<UnorderedAccess> all;
-    for (reference::UnorderedAccess& found : reference::take_unordered_accesses()) {
+    for (reference::UnorderedAccess& found : reference::unordered_accesses()) {
       all.push_back({in_words(std::move(found.access)), in_words(std::move(found.earlier)),
                      found.freed_between});
     }

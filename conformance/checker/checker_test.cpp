@@ -201,6 +201,10 @@ TEST_F(CheckerOfEverything, State) {
 }
 
 TEST_F(CheckerOfEverything, UnorderedAccessesAreNamedWithTheWaitThatIsMissing) {
+  use("'leaves': [{'name': 'x', 'value': 1}],"
+      "'nodes': [{'name': 'y', 'op': 'neg', 'inputs': ['x']}],"
+      "'program': [{'do': 'forward'}]",
+      "'LIFE-1'");
   using Kind = DeviceAccess::Kind;
   auto& unordered = outcome_.state.unordered_accesses;
   EXPECT_EQ(found([&] {
@@ -216,6 +220,17 @@ TEST_F(CheckerOfEverything, UnorderedAccessesAreNamedWithTheWaitThatIsMissing) {
             "stream s1 waits for an event recorded on stream s2 after 'mul' (node a) | memory of "
             "stream s1 is freed (step 3), and nothing says that the read by 'mul' (node a) on stream "
             "s2 is over");
+}
+
+TEST_F(CheckerOfEverything, WhatAFailedStepLeftUnorderedIsFree) {
+  use("'leaves': [{'name': 'x', 'value': 1}],"
+      "'nodes': [{'name': 'y', 'op': 'neg', 'inputs': ['x']}],"
+      "'program': [{'do': 'forward'}]",
+      "'LIFE-1'");
+  outcome_.state.unordered_accesses.push_back({});
+  EXPECT_EQ(verdict().findings.size(), 1u);
+  outcome_.steps[0].error = ErrorReport{};
+  for (const Finding& finding : verdict().findings) EXPECT_NE(finding.where, "memory of a device");
 }
 
 TEST_F(CheckerOfEverything, AWrongValueIsBlamedOnTheCitedClause) {

@@ -1,6 +1,8 @@
 // Judges of what is left when everything is over.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "conformance/checker/compare.h"
 #include "conformance/checker/describe.h"
 #include "conformance/checker/judges.h"
@@ -68,8 +70,11 @@ void judge_thread_state(const Evidence& evidence, std::string_view clauses, Find
   }
 }
 
-// Memory that goes back too early lacks a registration; whatever else meets lacks a wait.
+// Memory that goes back too early lacks a registration; whatever else meets lacks a wait. What a
+// call that failed has written need not be waited for (STREAM-5).
 void judge_device_memory(const Evidence& evidence, std::string_view clauses, Findings& findings) {
+  const auto& steps = evidence.outcome.steps;
+  if (std::any_of(steps.begin(), steps.end(), [](const auto& step) { return step.error; })) return;
   for (const UnorderedAccess& unordered : evidence.outcome.state.unordered_accesses) {
     const bool is_freed = unordered.access.kind == DeviceAccess::Kind::free;
     const std::string clause =

@@ -49,7 +49,12 @@ Outcome outcome_of(const Scenario& scenario) {
   outcome.events.push_back({EventKind::tensor_hook, 0, 0, 0, 0, {TensorValue::vector({1, 2})}});
   outcome.events.push_back({EventKind::observe, 4, 0, 0, -1, {}});
   outcome.leaf_grads.resize(scenario.leaves.size());
-  outcome.state = {2, {"depth was 0 and is 1"}, 3};
+  outcome.state = {2,
+                   {"depth was 0 and is 1"},
+                   {{{DeviceAccess::Kind::free, "s1", "", ""},
+                     {DeviceAccess::Kind::read, "s2", "mul", "node y"},
+                     true}},
+                   3};
   return outcome;
 }
 

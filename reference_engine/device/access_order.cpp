@@ -1,7 +1,6 @@
 #include "reference_engine/device/access_order.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "reference_engine/device/work_purpose.h"
 
@@ -82,9 +81,8 @@ void AccessOrder::freed(void* memory, Stream owner, std::span<const Stream> user
   block.is_in_use = false;
   const DeviceAccess access{DeviceAccess::Kind::free, owner, "", work_purpose()};
   const auto leave = [&](Use& use) {
-    const bool is_held_back = std::any_of(users.begin(), users.end(), [&](Stream user) {
-      return is_ordered(use, user);
-    });
+    const bool is_held_back =
+        std::any_of(users.begin(), users.end(), [&](Stream user) { return is_ordered(use, user); });
     if (!is_held_back) check(use, access);
     if (is_held_back) use = {};
     use.freed = true;
@@ -93,7 +91,7 @@ void AccessOrder::freed(void* memory, Stream owner, std::span<const Stream> user
   for (auto& [reader, read] : block.reads) leave(read);
 }
 
-std::vector<UnorderedAccess> AccessOrder::take() {
+void AccessOrder::restart() {
   all_over_ = count_;
   host_.clear();
   streams_.clear();
@@ -105,7 +103,7 @@ std::vector<UnorderedAccess> AccessOrder::take() {
       it = blocks_.erase(it);
     }
   }
-  return std::exchange(found_, {});
+  found_.clear();
 }
 
 }  // namespace gradcts::reference

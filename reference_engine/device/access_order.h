@@ -75,9 +75,10 @@ class AccessOrder {
   // `users`: the other streams whose use was registered.
   void freed(void* memory, Stream owner, std::span<const Stream> users);
 
-  // What was found since the last call, the earlier first. All work that was put on a stream must be
-  // over: it is ordered before all that comes.
-  std::vector<UnorderedAccess> take();
+  // What was found since the last restart, the earlier first.
+  const std::vector<UnorderedAccess>& found() const { return found_; }
+  // All work that was put on a stream is over: it is ordered before all that comes.
+  void restart();
 
  private:
   struct Use {

@@ -29,10 +29,11 @@ class AccessReports : public ::testing::Test {
   // "free on 1 after reader on 2": each in one line.
   std::vector<std::string> found() {
     std::vector<std::string> lines;
-    for (const UnorderedAccess& u : runtime_.take_unordered_accesses()) {
+    for (const UnorderedAccess& u : runtime_.unordered_accesses()) {
       lines.push_back(line(u.access) + " after " + line(u.earlier) +
                       (u.freed_between ? ", freed" : ""));
     }
+    runtime_.restart_access_checks();
     return lines;
   }
   static std::string line(const DeviceAccess& access) {
@@ -89,7 +90,8 @@ TEST_F(AccessReports, A_write_meets_all_readers_and_a_read_none) {
   read(two_, block_);
   read(three_, block_);
   write(one_, block_);
-  EXPECT_THAT(found(), ElementsAre("writer on 1 after reader on 2", "writer on 1 after reader on 3"));
+  EXPECT_THAT(found(),
+              ElementsAre("writer on 1 after reader on 2", "writer on 1 after reader on 3"));
 }
 
 TEST_F(AccessReports, One_missing_wait_is_one_report) {
@@ -155,7 +157,7 @@ TEST_F(AccessReports, Work_says_what_it_is_for) {
   write(one_, block_);
   EXPECT_EQ(set_work_purpose("", ""), "node y");
   read(two_, block_);
-  const auto reports = runtime_.take_unordered_accesses();
+  const auto reports = runtime_.unordered_accesses();
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].earlier.purpose, "node y");
   EXPECT_EQ(reports[0].access.purpose, "");

@@ -68,11 +68,16 @@ void SimulatedRuntime::synchronize(Device device) {
   }
 }
 
-std::vector<UnorderedAccess> SimulatedRuntime::take_unordered_accesses() {
+std::vector<UnorderedAccess> SimulatedRuntime::unordered_accesses() {
+  LockGuard lock(mutex_);
+  return order_.found();
+}
+
+void SimulatedRuntime::restart_access_checks() {
   LockGuard lock(mutex_);
   for (const auto& [stream, list] : streams_) run_until(stream, nullptr);
   streams_.clear();
-  return order_.take();
+  order_.restart();
 }
 
 void SimulatedRuntime::run_until(Stream goal, const Point* goal_point) {
@@ -148,16 +153,27 @@ void SimulatedRuntime::register_use(void* memory, Stream stream) {
   }
 }
 
-std::vector<UnorderedAccess> take_unordered_accesses() {
-  std::vector<UnorderedAccess> all;
+namespace {
+
+template <typename Function>
+void for_each_simulated(Function&& function) {
   for (const DeviceType type : {DeviceType::sim, DeviceType::other}) {
-    auto* simulated = dynamic_cast<SimulatedRuntime*>(&runtime(type));
-    if (!simulated) continue;
-    for (UnorderedAccess& found : simulated->take_unordered_accesses()) {
-      all.push_back(std::move(found));
-    }
+    if (auto* simulated = dynamic_cast<SimulatedRuntime*>(&runtime(type))) function(*simulated);
   }
+}
+
+}  // namespace
+
+std::vector<UnorderedAccess> unordered_accesses() {
+  std::vector<UnorderedAccess> all;
+  for_each_simulated([&](SimulatedRuntime& simulated) {
+    for (UnorderedAccess& found : simulated.unordered_accesses()) all.push_back(std::move(found));
+  });
   return all;
+}
+
+void restart_access_checks() {
+  for_each_simulated([](SimulatedRuntime& simulated) { simulated.restart_access_checks(); });
 }
 
 }  // namespace gradcts::reference

@@ -50,8 +50,9 @@ class SimulatedRuntime : public BasicRuntime {
   void free(void* block) override;
   void register_use(void* block, Stream stream) override;
 
-  // Runs all work that is left, and returns what was not ordered since the last call.
-  std::vector<UnorderedAccess> take_unordered_accesses();
+  // What was not ordered since the last restart. A restart runs all work that is left.
+  std::vector<UnorderedAccess> unordered_accesses();
+  void restart_access_checks();
 
  private:
   class Point;
@@ -87,6 +88,7 @@ class SimulatedRuntime : public BasicRuntime {
 };
 
 // The same of all types whose runtimes are simulated.
-std::vector<UnorderedAccess> take_unordered_accesses();
+std::vector<UnorderedAccess> unordered_accesses();
+void restart_access_checks();
 
 }  // namespace gradcts::reference

@@ -325,12 +325,16 @@ concept HasPrograms = requires(B& b) {
 };
 // Work on devices that look for what no wait orders (docs/streams.md).
 template <typename B>
-concept ChecksAccesses = requires(B& b, std::string_view what, std::string_view name) {
+concept ChecksAccesses = requires(B& b, std::string_view what, std::string_view name,
+                                  const typename B::Tensor& tensor) {
   // What the running thread puts work on devices for, from now on, in words ("node", "y"); returns
   // what it was before.
   { b.set_work_purpose(what, name) } -> std::same_as<std::string>;
-  // Of the whole scenario; called once, after finish().
-  { b.take_unordered_accesses() } -> std::same_as<std::vector<UnorderedAccess>>;
+  // A program that uses a tensor on the current stream of its device says so, in case that the
+  // memory is another stream's (STREAM-3). Nothing for the CPU, and for undefined tensors.
+  b.register_use(tensor);
+  // So far.
+  { b.unordered_accesses() } -> std::same_as<std::vector<UnorderedAccess>>;
 };
 // How many threads the engine keeps for itself.
 template <typename B>

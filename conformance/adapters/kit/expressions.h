@@ -137,6 +137,7 @@ class Evaluator {
     }
     const Tensor tensor = values_.get(id);
     if (!binding_.defined(tensor)) throw UndefinedValue("a factor of an expression");
+    if constexpr (ChecksAccesses<B>) binding_.register_use(tensor);
     return tensor;
   }
 

@@ -193,6 +193,9 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     Context program;
     run_steps(scenario_.program, program);
     running_.wait_for_none();
+    // Before the program reads and drops what it has, on streams that need not have waited for it.
+    std::vector<UnorderedAccess> unordered_accesses;
+    if constexpr (ChecksAccesses<B>) unordered_accesses = binding_.unordered_accesses();
     Values leaf_grads = take_leaf_grads();
     std::optional<std::int32_t> threads;
     if constexpr (CountsThreads<B>) threads = binding_.engine_threads();
@@ -200,9 +203,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     binding_.finish();
     const std::int64_t live = alive_.wait_for_none(std::chrono::seconds(5));
     Outcome outcome = recorder_.take();
-    if constexpr (ChecksAccesses<B>) {
-      outcome.state.unordered_accesses = binding_.take_unordered_accesses();
-    }
+    outcome.state.unordered_accesses = std::move(unordered_accesses);
     outcome.leaf_grads = std::move(leaf_grads);
     outcome.state.live_objects = live;
     outcome.state.engine_threads = threads;
@@ -220,7 +221,6 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   std::optional<TensorValue> take_grad(ValueId id) {
     const Tensor tensor = values_.get(id);
     if (!binding_.defined(tensor)) return std::nullopt;
-    const Purpose purpose(*this, "the gradient after the program of", scenario_.values[at(id)].name);
     auto grad = binding_.read(binding_.grad_of(tensor));
     binding_.set_grad(tensor, Tensor());
     return grad;
@@ -285,6 +285,9 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     const Purpose purpose(*this, "forward of", node.name);
     List inputs;
     for (const ValueId input : node.inputs) inputs.push_back(use(input));
+    if constexpr (ChecksAccesses<B>) {
+      for (const Tensor& input : inputs) binding_.register_use(input);
+    }
     const bool in_place = spec_of(node.operation).in_place;
     const NodeHandle before = in_place ? binding_.node_of(inputs[0]) : NodeHandle();
     const std::int32_t making = makings_[at(id)].fetch_add(1);

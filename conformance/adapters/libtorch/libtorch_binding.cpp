@@ -31,6 +31,7 @@
 #include "conformance/adapters/libtorch/simulated_cuda.h"
 #include "conformance/adapters/simulated_accesses.h"
 #include "conformance/scenario/features.h"
+#include "reference_engine/device/runtime.h"
 #include "reference_engine/device/work_purpose.h"
 
 namespace gradcts::libtorch {
@@ -183,7 +184,7 @@ struct Binding {
   }
   explicit Binding(const Scenario& scenario)
       : scenario_(scenario), counts_before_(ref::stream_counts(sim)) {
-    ref::take_unordered_accesses();  // what others have left
+    ref::restart_access_checks();  // without what others have left
     at::set_num_threads(1);
     c10::SetStackTraceFetcher([] { return std::string(); });  // dear, and of no use here
     const auto needed = required_features(scenario);  // one that forks has a worker of its own
@@ -409,11 +410,17 @@ struct Binding {
     return found == streams_.end() ? no_id : static_cast<StreamId>(found - streams_.begin());
   }
 
+  void register_use(const Tensor& tensor) const {
+    if (!tensor.defined() || !tensor.is_cuda() || !tensor.has_storage()) return;
+    void* const memory = tensor.storage().data();
+    if (!memory) return;
+    ref::runtime(sim).register_use(memory, ref::current_stream(simulated(tensor.device())));
+  }
   std::string set_work_purpose(std::string_view what, std::string_view name) const {
     return ref::set_work_purpose(what, name);
   }
-  std::vector<UnorderedAccess> take_unordered_accesses() const {
-    return SimulatedAccesses(scenario_, streams_).take();
+  std::vector<UnorderedAccess> unordered_accesses() const {
+    return SimulatedAccesses(scenario_, streams_).found();
   }
 
   std::int64_t needed(const ag::Node& node) const {

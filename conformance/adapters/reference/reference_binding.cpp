@@ -150,7 +150,7 @@ Binding::Binding(const Scenario& scenario)
       refusing_(refusing_devices(scenario)),
       events_before_(stream_counts().events_recorded),
       waits_before_(stream_counts().waits) {
-  ref::take_unordered_accesses();  // what others have left
+  ref::restart_access_checks();  // without what others have left
   // A scenario that stops its engine stops one of its own: the next scenario finds the usual one.
   if (controls_engine(scenario)) start_engine();
   if (compiler_) engine().set_compiler(compiler_);
@@ -714,12 +714,16 @@ void Binding::control_stream(const StreamStep& step) const {
   ref::wait_stream(stream(step.stream), stream(step.waits_for));
 }
 
+void Binding::register_use(const Tensor& tensor) const {
+  if (tensor.defined()) ref::register_use(tensor, ref::current_stream(tensor.device()));
+}
+
 std::string Binding::set_work_purpose(std::string_view what, std::string_view name) const {
   return ref::set_work_purpose(what, name);
 }
 
-std::vector<UnorderedAccess> Binding::take_unordered_accesses() const {
-  return SimulatedAccesses(scenario_, streams_).take();
+std::vector<UnorderedAccess> Binding::unordered_accesses() const {
+  return SimulatedAccesses(scenario_, streams_).found();
 }
 
 std::int32_t Binding::engine_threads() const {
