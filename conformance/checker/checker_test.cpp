@@ -207,19 +207,21 @@ TEST_F(CheckerOfEverything, UnorderedAccessesAreNamedWithTheWaitThatIsMissing) {
       "'LIFE-1'");
   using Kind = DeviceAccess::Kind;
   auto& unordered = outcome_.state.unordered_accesses;
-  EXPECT_EQ(found([&] {
-              unordered = {{{Kind::read, "sim:0", "scale", "node b"}, {Kind::write, "s1", "mul", ""}}};
-            }),
-            "STREAM-2 | memory of a device | the default stream of sim:0 waits for an event recorded "
-            "on stream s1 after 'mul' | nothing orders the read by 'scale' (node b) on the default "
-            "stream of sim:0 after the write by 'mul' on stream s1");
-  EXPECT_EQ(found([&] {
-              unordered = {{{Kind::free, "s1", "", "step 3"}, {Kind::read, "s2", "mul", "node a"}}};
-            }),
-            "STREAM-3 | memory of a device | the use of the memory by stream s2 is registered, or "
-            "stream s1 waits for an event recorded on stream s2 after 'mul' (node a) | memory of "
-            "stream s1 is freed (step 3), and nothing says that the read by 'mul' (node a) on stream "
-            "s2 is over");
+  EXPECT_EQ(
+      found([&] {
+        unordered = {{{Kind::read, "sim:0", "scale", "node b"}, {Kind::write, "s1", "mul", ""}}};
+      }),
+      "STREAM-2 | memory of a device | the default stream of sim:0 waits for an event recorded "
+      "on stream s1 after 'mul' | nothing orders the read by 'scale' (node b) on the default "
+      "stream of sim:0 after the write by 'mul' on stream s1");
+  EXPECT_EQ(
+      found([&] {
+        unordered = {{{Kind::free, "s1", "", "step 3"}, {Kind::read, "s2", "mul", "node a"}}};
+      }),
+      "STREAM-3 | memory of a device | the use of the memory by stream s2 is registered, or "
+      "stream s1 waits for an event recorded on stream s2 after 'mul' (node a) | memory of "
+      "stream s1 is freed (step 3), and nothing says that the read by 'mul' (node a) on stream "
+      "s2 is over");
 }
 
 TEST_F(CheckerOfEverything, WhatAFailedStepLeftUnorderedIsFree) {

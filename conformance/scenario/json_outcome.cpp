@@ -250,7 +250,8 @@ UnorderedAccess read_unordered(const Json& json, const Path& path) {
 }
 
 FinalState read_state(const Json& json, const Path& path) {
-  const Fields fields(json, path, {"live_objects", "state_changes", "unordered_accesses", "engine_threads"});
+  const Fields fields(json, path,
+                      {"live_objects", "state_changes", "unordered_accesses", "engine_threads"});
   FinalState state;
   state.live_objects = read_integer(fields.need("live_objects"), fields.at("live_objects"));
   fields.each("state_changes", [&](const Json& line, const Path& line_path) {

@@ -44,13 +44,17 @@ void copy_to_host(const Tensor& source, const Tensor& host) {
   synchronize(stream);
 }
 
+// Whoever copies need not know that two streams do it: each waits for the other, so that the source
+// may be changed as soon as this returns.
 void copy_between(const Tensor& source, const Tensor& result) {
   const Stream reader = current_stream(result.device());
-  wait_stream(reader, current_stream(source.device()));
+  const Stream owner = current_stream(source.device());
+  wait_stream(reader, owner);
   register_use(source, reader);
   Operand r(result), x(source);
   const auto kernel = [=] { copy_bytes(x, r); };
   launch("copy between devices", result.device(), {&r, &x}, kernel, {Elementwise::Function::copy});
+  wait_stream(owner, reader);
 }
 
 Tensor copy_across(const Tensor& a, Device device) {
