@@ -42,7 +42,7 @@ void add_oddities(const Shape& shape, const Claims& claims, std::vector<Oddity>&
       list.push_back({Oddity::Kind::double_edge, node, used});
     }
     list.push_back({Oddity::Kind::error, node, 0});
-    if (node > 0) list.push_back({Oddity::Kind::second_root, node, 0});
+    list.push_back({Oddity::Kind::second_root, node, 0});
   }
 }
 
@@ -297,7 +297,7 @@ class SmallGraph {
   std::vector<RootArgument> roots() {
     std::vector<RootArgument> roots{{outputs_of(0)[0], 5}};
     if (variant_.oddity.kind == Oddity::Kind::second_root) {
-      roots.push_back({outputs_of(variant_.oddity.node)[0], 7});
+      roots.push_back({outputs_of(variant_.oddity.node).back(), 7});
     }
     return roots;
   }

@@ -26,7 +26,7 @@ struct Oddity {
     undefined,    // the node gives no gradient to one of the nodes it uses
     double_edge,  // the node uses another one twice
     error,        // the node throws when it runs for the first time
-    second_root,  // the node is a root as well
+    second_root,  // the node is a root as well; the root itself twice (ROOT-3)
   };
   Kind kind = Kind::none;
   int node = 0;
