@@ -23,12 +23,18 @@ void take_over(AccessOrder::Clock& clock, const AccessOrder::Clock& other) {
 
 }  // namespace
 
-bool AccessOrder::is_ordered(const Use& earlier, Stream stream) const {
-  const Stream its = earlier.access.stream;
-  if (earlier.number <= all_over_ || its == stream) return true;
-  if (entry(host_, its) >= earlier.number) return true;
+bool AccessOrder::is_over(Stream other, std::uint64_t number, Stream stream) const {
+  if (number <= all_over_ || other == stream || entry(host_, other) >= number) return true;
   const auto clock = streams_.find(stream);
-  return clock != streams_.end() && entry(clock->second, its) >= earlier.number;
+  return clock != streams_.end() && entry(clock->second, other) >= number;
+}
+
+bool AccessOrder::is_ordered(const Use& earlier, Stream stream) const {
+  return is_over(earlier.access.stream, earlier.number, stream);
+}
+
+bool AccessOrder::covers(Stream stream, Stream other) const {
+  return is_over(other, entry(last_, other), stream);
 }
 
 void AccessOrder::check(const Use& earlier, const DeviceAccess& access) {
@@ -39,7 +45,7 @@ void AccessOrder::check(const Use& earlier, const DeviceAccess& access) {
 
 void AccessOrder::work(Stream stream, const Work& work) {
   using Kind = DeviceAccess::Kind;
-  ++count_;
+  last_[stream] = ++count_;
   for (const MemoryAccess& part : work.accesses) {
     const auto found = blocks_.find(part.block);
     if (found == blocks_.end()) continue;
@@ -95,6 +101,7 @@ void AccessOrder::restart() {
   all_over_ = count_;
   host_.clear();
   streams_.clear();
+  last_.clear();
   for (auto it = blocks_.begin(); it != blocks_.end();) {
     if (it->second.is_in_use) {
       it->second = {true, {}, {}};

@@ -71,6 +71,9 @@ class AccessOrder {
   void wait(Stream stream, const Clock& event);
   void host_waits(Stream stream);
 
+  // Whether all work of the other stream so far is over when the stream's next begins.
+  bool covers(Stream stream, Stream other) const;
+
   void allocated(void* memory);
   // `users`: the other streams whose use was registered.
   void freed(void* memory, Stream owner, std::span<const Stream> users);
@@ -92,6 +95,8 @@ class AccessOrder {
     std::map<Stream, Use> reads;  // since then, the last of each stream
   };
 
+  // Whether the other stream's work up to the number is over when the stream's next begins.
+  bool is_over(Stream other, std::uint64_t number, Stream stream) const;
   bool is_ordered(const Use& earlier, Stream stream) const;
   void check(const Use& earlier, const DeviceAccess& access);
 
@@ -99,7 +104,8 @@ class AccessOrder {
   std::uint64_t all_over_ = 0;  // whatever has a number up to this
   Clock host_;
   std::map<Stream, Clock> streams_;
-  std::map<const void*, Block> blocks_;  // by their memory
+  std::map<Stream, std::uint64_t> last_;  // the number of each stream's last work
+  std::map<const void*, Block> blocks_;   // by their memory
   std::vector<UnorderedAccess> found_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "reference_engine/device/simulated_runtime.h"
 #include "reference_engine/device/work_purpose.h"
+#include "reference_engine/error.h"
 
 namespace gradcts::reference {
 namespace {
@@ -150,6 +151,61 @@ TEST_F(AccessReports, Memory_that_is_used_again_is_still_its_streams) {
   ASSERT_EQ(again, block_);
   write(two_, again);  // the work on one is not over
   EXPECT_THAT(found(), ElementsAre("writer on 2 after writer on 1, freed"));
+}
+
+// ---- Captures ----
+
+class Captures : public AccessReports {
+ protected:
+  template <typename Function>
+  static std::string refusal_of(Function&& function) {
+    try {
+      function();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.category(), ErrorCategory::device_failure);
+      return error.what();
+    }
+    return "";
+  }
+};
+
+TEST_F(Captures, A_captured_stream_waits_for_nothing_outside) {
+  const Event before = runtime_.record(one_);
+  const Event outside = runtime_.record(two_);
+  runtime_.begin_capture(one_);
+  EXPECT_EQ(
+      refusal_of([&] { runtime_.wait(one_, outside); }),
+      "sim:0/stream 1 is being captured and must not wait for an event of sim:0/stream 2 that was "
+      "recorded outside of the capture");
+  EXPECT_NE(refusal_of([&] { runtime_.wait(one_, before); }), "");
+  runtime_.end_capture(one_);
+  EXPECT_EQ(refusal_of([&] { runtime_.wait(one_, outside); }), "");
+}
+
+TEST_F(Captures, The_host_waits_for_no_stream_of_a_capture) {
+  runtime_.begin_capture(one_);
+  EXPECT_EQ(refusal_of([&] { runtime_.synchronize(one_); }),
+            "sim:0/stream 1 is being captured: the host must not wait for it");
+  EXPECT_NE(refusal_of([&] { runtime_.synchronize(device); }), "");
+  EXPECT_EQ(refusal_of([&] { runtime_.synchronize(two_); }), "");
+  runtime_.end_capture(one_);
+  EXPECT_EQ(refusal_of([&] { runtime_.synchronize(device); }), "");
+}
+
+TEST_F(Captures, A_stream_that_waits_for_a_captured_one_joins_and_must_be_waited_for) {
+  runtime_.begin_capture(one_);
+  wait(two_, one_);
+  EXPECT_NE(refusal_of([&] { runtime_.synchronize(two_); }), "");
+  write(two_, block_);
+  wait(one_, two_);
+  runtime_.end_capture(one_);
+  runtime_.begin_capture(one_);
+  wait(two_, one_);
+  write(two_, block_);
+  EXPECT_EQ(
+      refusal_of([&] { runtime_.end_capture(one_); }),
+      "the capture of sim:0/stream 1 ends without a wait for sim:0/stream 2, which has joined it");
+  runtime_.synchronize(device);  // it is over all the same
 }
 
 TEST_F(AccessReports, Work_says_what_it_is_for) {

@@ -4,14 +4,19 @@
 #include <bit>
 #include <cstdlib>
 #include <new>
+#include <string>
+
+#include "reference_engine/error.h"
 
 namespace gradcts::reference {
 
 // Events of one type may be waited for by the streams of all devices of that type.
 class SimulatedRuntime::Point : public EventState {
  public:
-  Point(Stream where, AccessOrder::Clock before) : EventState(where), over(std::move(before)) {}
+  Point(Stream where, AccessOrder::Clock before, int in)
+      : EventState(where), over(std::move(before)), capture(in) {}
   const AccessOrder::Clock over;
+  const int capture;
   bool reached = false;  // guarded by the runtime's mutex
 };
 
@@ -25,7 +30,7 @@ std::deque<SimulatedRuntime::Operation>& SimulatedRuntime::operations(Stream str
 }
 
 std::shared_ptr<SimulatedRuntime::Point> SimulatedRuntime::record_locked(Stream stream) {
-  auto point = std::make_shared<Point>(stream, order_.now(stream));
+  auto point = std::make_shared<Point>(stream, order_.now(stream), capture_of(stream));
   auto& list = operations(stream);
   point->reached = list.empty();
   if (!point->reached) list.push_back({{}, point, nullptr});
@@ -42,6 +47,7 @@ void SimulatedRuntime::wait(Stream stream, const Event& event) {
   count_wait();
   auto point = std::static_pointer_cast<Point>(event);
   LockGuard lock(mutex_);
+  enter_or_refuse(stream, *point);
   order_.wait(stream, point->over);
   if (!point->reached) operations(stream).push_back({{}, nullptr, std::move(point)});
 }
@@ -54,6 +60,7 @@ void SimulatedRuntime::enqueue(Stream stream, Work work) {
 
 void SimulatedRuntime::synchronize(Stream stream) {
   LockGuard lock(mutex_);
+  refuse_host(stream);
   run_until(stream, nullptr);
   order_.host_waits(stream);
 }
@@ -62,10 +69,60 @@ void SimulatedRuntime::synchronize(Device device) {
   check_exists(device);
   const std::uint32_t count = stream_count(device);
   LockGuard lock(mutex_);
+  for (std::uint32_t id = 0; id < count; ++id) refuse_host({device, id});
   for (std::uint32_t id = 0; id < count; ++id) {
     run_until({device, id}, nullptr);
     order_.host_waits({device, id});
   }
+}
+
+int SimulatedRuntime::capture_of(Stream stream) const {
+  const auto found = captured_.find(stream);
+  return found == captured_.end() ? 0 : found->second;
+}
+
+void SimulatedRuntime::enter_or_refuse(Stream stream, const Point& point) {
+  const int capture = capture_of(stream);
+  if (capture != 0 && capture != point.capture) {
+    throw Error(ErrorCategory::device_failure,
+                to_string(stream) + " is being captured and must not wait for an event of " +
+                    to_string(point.stream) + " that was recorded outside of the capture");
+  }
+  if (point.capture != 0 && capture_of(point.stream) == point.capture) {
+    captured_.emplace(stream, point.capture);
+  }
+}
+
+void SimulatedRuntime::refuse_host(Stream stream) const {
+  if (capture_of(stream) == 0) return;
+  throw Error(ErrorCategory::device_failure,
+              to_string(stream) + " is being captured: the host must not wait for it");
+}
+
+void SimulatedRuntime::begin_capture(Stream stream) {
+  check_exists(stream.device);
+  LockGuard lock(mutex_);
+  if (!captured_.emplace(stream, captures_ + 1).second) {
+    throw Error(ErrorCategory::device_failure, to_string(stream) + " is being captured already");
+  }
+  ++captures_;
+}
+
+void SimulatedRuntime::end_capture(Stream stream) {
+  LockGuard lock(mutex_);
+  const int capture = capture_of(stream);
+  if (capture == 0) {
+    throw Error(ErrorCategory::device_failure, to_string(stream) + " is not being captured");
+  }
+  std::string loose;
+  for (const auto& [joined, its] : captured_) {
+    if (its == capture && !order_.covers(stream, joined)) loose = to_string(joined);
+  }
+  std::erase_if(captured_, [&](const auto& entry) { return entry.second == capture; });
+  if (loose.empty()) return;
+  throw Error(ErrorCategory::device_failure, "the capture of " + to_string(stream) +
+                                                 " ends without a wait for " + loose +
+                                                 ", which has joined it");
 }
 
 std::vector<UnorderedAccess> SimulatedRuntime::unordered_accesses() {

@@ -50,6 +50,15 @@ class SimulatedRuntime : public BasicRuntime {
   void free(void* block) override;
   void register_use(void* block, Stream stream) override;
 
+  // Captures the stream, as graphs of CUDA are made: until the end it waits for nothing that was
+  // recorded outside, other streams that wait for it belong to the capture as well, and nobody on
+  // the host may wait for any of them. Whoever does all the same gets Error(device_failure) in
+  // words, which ends nothing. The work itself is put on the streams as always.
+  void begin_capture(Stream stream);
+  // Throws Error(device_failure) where a stream of the capture has work that the first one does not
+  // wait for; the capture is over in any case.
+  void end_capture(Stream stream);
+
   // What was not ordered since the last restart. A restart runs all work that is left.
   std::vector<UnorderedAccess> unordered_accesses();
   void restart_access_checks();
@@ -72,6 +81,10 @@ class SimulatedRuntime : public BasicRuntime {
         uses;  // by other streams, to be over before it is used again
   };
 
+  // 0: of none that goes on.
+  int capture_of(Stream stream) const GRADCTS_REQUIRES(mutex_);
+  void enter_or_refuse(Stream stream, const Point& point) GRADCTS_REQUIRES(mutex_);
+  void refuse_host(Stream stream) const GRADCTS_REQUIRES(mutex_);
   std::deque<Operation>& operations(Stream stream) GRADCTS_REQUIRES(mutex_);
   std::shared_ptr<Point> record_locked(Stream stream) GRADCTS_REQUIRES(mutex_);
   // Runs the stream until the point is reached; until it is empty, where the point is null.
@@ -85,6 +98,8 @@ class SimulatedRuntime : public BasicRuntime {
   std::map<std::pair<Stream, std::size_t>, std::vector<Freed>> free_ GRADCTS_GUARDED_BY(mutex_);
   std::vector<void*> memory_ GRADCTS_GUARDED_BY(mutex_);
   AccessOrder order_ GRADCTS_GUARDED_BY(mutex_);
+  int captures_ GRADCTS_GUARDED_BY(mutex_) = 0;                // so far
+  std::map<Stream, int> captured_ GRADCTS_GUARDED_BY(mutex_);  // streams of those that go on
 };
 
 // The same of all types whose runtimes are simulated.

@@ -290,6 +290,43 @@ TEST(Streams, STREAM_1_2_4_5_every_combination_of_streams_is_right) {
   }
 }
 
+SimulatedRuntime& simulated() {
+  return dynamic_cast<SimulatedRuntime&>(runtime(DeviceType::sim));
+}
+
+TEST(Streams, STREAM_5_the_callers_capture_gets_all_work_of_the_pass_back) {
+  const Stream captured = make_stream(sim0);
+  const Stream side = make_stream(sim0);
+  simulated().begin_capture(captured);
+  wait_stream(side, captured);
+  const Forward forward = forward_on_streams(side, side, captured);
+  StreamGuard guard(captured);
+  backward({forward.out}, {full({1}, 7, ScalarType::float64, sim0)});
+  simulated().end_capture(captured);
+  EXPECT_THAT(gradient_values(forward.x), ElementsAre(42));
+}
+
+TEST(Streams, STREAM_6_a_leaf_that_got_nothing_does_not_end_a_capture) {
+  const Stream captured = make_stream(sim0);
+  const Stream outside = make_stream(sim0);
+  const auto leaf_on = [](Stream stream) {
+    StreamGuard guard(stream);
+    Tensor made = leaf({1}, ScalarType::float64, sim0);
+    accumulator(made);
+    return made;
+  };
+  const Tensor x = leaf_on(captured);
+  const Tensor y = leaf_on(outside);
+  synchronize(sim0);
+  StreamGuard guard(captured);
+  simulated().begin_capture(captured);
+  const Tensor out = custom({x, y}, [](Gradients g) { return Gradients{g[0], Tensor()}; });
+  backward({out}, {full({1}, 7, ScalarType::float64, sim0)});
+  simulated().end_capture(captured);
+  EXPECT_THAT(gradient_values(x), ElementsAre(7));
+  EXPECT_FALSE(gradient(y).defined());
+}
+
 TEST(Streams, STREAM_6_no_event_in_a_graph_on_one_stream) {
   Tensor x = leaf({1}, ScalarType::float64, sim0);
   Tensor y = x;
