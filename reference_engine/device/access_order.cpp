@@ -90,7 +90,6 @@ void AccessOrder::freed(void* memory, Stream owner, std::span<const Stream> user
     const bool is_held_back =
         std::any_of(users.begin(), users.end(), [&](Stream user) { return is_ordered(use, user); });
     if (!is_held_back) check(use, access);
-    if (is_held_back) use = {};
     use.freed = true;
   };
   leave(block.last_write);
