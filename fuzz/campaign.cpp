@@ -369,7 +369,7 @@ class Campaign {
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   bool is_over(std::uint64_t chunk) const {
     if (is_stopped()) return true;
-    if (options_.cases) return chunk * chunk_size >= *options_.cases;
+    if (options_.cases && chunk * chunk_size >= *options_.cases) return true;
     return options_.time && Clock::now() - start_ >= *options_.time;
   }
 

@@ -106,6 +106,16 @@ TEST(Campaign, GoesOnWhereItWasStopped) {
   EXPECT_EQ(store.totals().cases(), 2 * chunk_size);
 }
 
+TEST(Campaign, EndsAfterItsTimeThoughThereAreMoreCases) {
+  const TestFolder folder;
+  Store store((folder / "a.sqlite").string());
+  CampaignOptions options = random_cases();
+  options.cases = std::uint64_t{1} << 40;
+  options.time = std::chrono::seconds(1);
+  run_into(store, options, folder);
+  EXPECT_GT(store.totals().cases(), 0U);
+}
+
 TEST(Campaign, SurvivesAnEngineThatDies) {
   const TestFolder folder;
   Store store((folder / "a.sqlite").string());

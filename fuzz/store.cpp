@@ -15,6 +15,7 @@ create table if not exists chunk(number integer primary key, passed integer, uns
                                  not_judged integer);
 create table if not exists failure(number integer primary key, chunk integer, clause text,
                                    detail text, size integer);
+create index if not exists failure_in_group on failure(clause, size, number);
 create table if not exists reason(chunk integer, text text, cases integer,
                                   primary key(chunk, text));
 create table if not exists shrunk(clause text primary key, number integer, size integer,
