@@ -1,5 +1,6 @@
 #include "conformance/checker/checker.h"
 
+#include <algorithm>
 #include <array>
 
 #include "conformance/checker/judges.h"
@@ -104,7 +105,7 @@ Verdict check(const Case& c) {
   for (const Judge& judge : judges) judge.judge(evidence, judge.clauses, verdict.findings);
   if (verdict.findings.empty()) return verdict;
   verdict.kind = VerdictKind::fail;
-  if (verdict.findings.size() > most_findings) verdict.findings.resize(most_findings);
+  verdict.findings.resize(std::min(verdict.findings.size(), most_findings));
   return verdict;
 }
 

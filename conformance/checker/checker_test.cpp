@@ -90,6 +90,8 @@ class CheckerOfEverything : public Checker {
 TEST_F(CheckerOfEverything, AnythingRan) {
   EXPECT_EQ(found([&] { outcome_ = Outcome(); }),
             "TOPO-1 | the whole scenario | something runs | no step and no event");
+  EXPECT_EQ(found([&] { outcome_.steps.clear(); }),
+            "ERR-7 | program[0] (forward) | the step ends with a result | no result");
 }
 
 TEST_F(CheckerOfEverything, Steps) {
@@ -100,6 +102,8 @@ TEST_F(CheckerOfEverything, Steps) {
               outcome_.steps.back().occurrence = 1;
             }),
             "TOPO-1 | program[0] (forward), 2nd time | the step does not run | a result");
+  expectation_.steps[0].required = false;
+  EXPECT_EQ(found([&] { outcome_.steps.erase(outcome_.steps.begin()); }), "pass");
 }
 
 TEST_F(CheckerOfEverything, Errors) {
@@ -135,6 +139,8 @@ TEST_F(CheckerOfEverything, LeafGradients) {
       "LEAF-2 | gradient of leaf w | float64 (2) [5 12] | float64 (2) [5 0] (0 instead of 12)");
   EXPECT_EQ(found([&] { outcome_.leaf_grads.pop_back(); }),
             "LEAF-2 | the gradients of the leaves | 2 | 1");
+  EXPECT_EQ(found([&] { outcome_.leaf_grads.emplace_back(); }),
+            "LEAF-2 | the gradients of the leaves | 2 | 3");
 }
 
 TEST_F(CheckerOfEverything, Runs) {
@@ -156,6 +162,17 @@ TEST_F(CheckerOfEverything, Calls) {
             "CB-1 | callback c | 1 call | 2 calls");
   EXPECT_EQ(found([&] { remove(EventKind::pass_end, 1); }),
             "REENT-1 | program[1] (backward) | 1 pass | 0 passes");
+}
+
+TEST_F(CheckerOfEverything, WhatNobodyExpectedIsFoundWhereverItIsSorted) {
+  for (const EventKind kind : {EventKind::node_enter, EventKind::destroyed}) {
+    EXPECT_NE(found([&] {
+                Event& more = outcome_.events.emplace_back();
+                more.kind = kind;
+                more.subject = kind == EventKind::destroyed ? 1 : -1;
+              }),
+              "pass");
+  }
 }
 
 TEST_F(CheckerOfEverything, NodeGradients) {
@@ -243,14 +260,52 @@ TEST_F(CheckerOfEverything, AWrongValueIsBlamedOnTheCitedClause) {
 
 TEST_F(CheckerOfEverything, AtMostTwentyFindingsAreKept) {
   for (int i = 0; i < 30; ++i) outcome_.state.state_changes.push_back("changed");
+  EXPECT_EQ(verdict().kind, VerdictKind::fail);
   EXPECT_EQ(verdict().findings.size(), 20u);
+}
+
+TEST_F(CheckerOfEverything, WhatIsExpectedNamesItsOwnClause) {
+  for (ExpectedEvent& expected : expectation_.events) expected.clause = "PRUNE-2";
+  EXPECT_EQ(found([&] { remove(EventKind::tensor_hook, 1); }),
+            "PRUNE-2 | hook h2 | 1 call | 0 calls");
+}
+
+TEST_F(CheckerOfEverything, ValuesThatAreNotComparedMayBeAny) {
+  for (ExpectedEvent& expected : expectation_.events) expected.compare_values = false;
+  EXPECT_EQ(found([&] { event(EventKind::tensor_hook, 0).values.clear(); }), "pass");
+}
+
+TEST_F(CheckerOfEverything, ARangeOfOneNumberIsThatNumber) {
+  for (ExpectedEvent& expected : expectation_.events) {
+    if (expected.event.kind == EventKind::observe) expected.stated = NumberRange{0, 0};
+  }
+  EXPECT_EQ(found([&] {
+              for (Event& e : outcome_.events) e.number += e.kind == EventKind::observe ? 1 : 0;
+            }),
+            "LIFE-1 | nodes[0].backward.steps[1] (observe) | 0 | 1");
+}
+
+// What the author states of an observation is about what the scenario cites; a destructor's thread
+// has a clause of its own.
+TEST_F(CheckerOfEverything, ANumberThatTheKindOfEventStatesKeepsItsClause) {
+  Event& destroyed = outcome_.events.emplace_back();
+  destroyed.kind = EventKind::destroyed;
+  destroyed.subject = 0;
+  ExpectedEvent& expected = expectation_.events.emplace_back();
+  expected.event = destroyed;
+  expected.stated = NumberRange{0, 0};
+  expected.clause = "LIFE-2";
+  EXPECT_EQ(found([&] { outcome_.events.back().number = 1; }),
+            "LIFE-2 | destruction that calls callback c | 0 | 1");
 }
 
 TEST_F(CheckerOfEverything, UnsupportedAndCannotTellAreNoPass) {
   outcome_.unsupported = "hook.tensor";
   EXPECT_EQ(verdict().kind, VerdictKind::unsupported);
+  EXPECT_EQ(verdict().detail, "hook.tensor");
   expectation_.cannot_tell = "a reason";
   EXPECT_EQ(verdict().kind, VerdictKind::error);
+  EXPECT_EQ(verdict().detail, "the oracle cannot tell: a reason");
 }
 
 TEST_F(Checker, NodesOfOneQueueKeepTheOrderOfTheirNumbers) {
@@ -290,6 +345,29 @@ TEST_F(Checker, LeafLayout) {
             "LEAF-4 | gradient of leaf x | strides (1,2) | strides (3,1)");
   EXPECT_EQ(found([&] { outcome_.leaf_grads[0]->strides.clear(); }),
             "LEAF-4 | gradient of leaf x | strides (1,2) | strides row-major");
+  // Of what is no such gradient at all no strides are asked for.
+  const auto other = [&](const std::optional<TensorValue>& gradient) {
+    const auto right = std::exchange(outcome_.leaf_grads[0], gradient);
+    const std::vector<std::string> named = clauses();
+    outcome_.leaf_grads[0] = right;
+    return named;
+  };
+  TensorValue sparse = *outcome_.leaf_grads[0];
+  sparse.layout = Layout::sparse;
+  sparse.strides.clear();
+  sparse.coordinates = SparseCoordinates{1, {0, 1}, true};
+  EXPECT_THAT(other(std::nullopt), testing::ElementsAre("LEAF-2"));
+  EXPECT_THAT(other(sparse), testing::ElementsAre("LEAF-2"));
+  EXPECT_THAT(other(TensorValue::scalar(2)), testing::ElementsAre("LEAF-2"));
+  TensorValue deeper = *outcome_.leaf_grads[0];
+  deeper.shape = {2, 3, 1};
+  deeper.strides = {1, 2, 1};
+  EXPECT_THAT(other(deeper), testing::ElementsAre("LEAF-2"));
+  expectation_.leaf_grad_known[0] = false;
+  EXPECT_EQ(found([&] { outcome_.leaf_grads[0]->strides = {3, 1}; }), "pass");
+  expectation_.leaf_grad_known[0] = true;
+  expectation_.leaf_grad_strides[0] = std::nullopt;
+  EXPECT_EQ(found([&] { outcome_.leaf_grads[0]->strides = {3, 1}; }), "pass");
 }
 
 TEST_F(Checker, WhatAnErrorLeavesOpenIsNotJudged) {
@@ -309,6 +387,11 @@ TEST_F(Checker, WhatAnErrorLeavesOpenIsNotJudged) {
   step("read").values[0] = std::nullopt;
   EXPECT_EQ(first_line(), "pass");
   EXPECT_EQ(found([&] { remove(EventKind::node_enter, 3); }), "ERR-2 | node sum | 1 run | 0 runs");
+  Event far;
+  far.kind = EventKind::node_enter;
+  far.subject = 1;
+  outcome_.events.insert(outcome_.events.end(), {far, far});
+  EXPECT_EQ(first_line(), "ERR-2 | node far | 0 to 1 run | 2 runs");
 }
 
 // Of two nodes that fail on two queues either may be first, and each error has its own type.
@@ -329,11 +412,32 @@ TEST_F(Checker, EachOfTwoUnorderedErrorsKeepsItsType) {
     error.foreign = foreign;
     EXPECT_EQ(first_line(), "pass") << token;
   }
+  error.token = "another";
+  EXPECT_EQ(first_line(),
+            "ERR-1 | program[1] (backward) | error user 'strange' of a foreign type or "
+            "'plain' | error user 'another' of a foreign type");
+}
+
+TEST_F(CheckerOfEverything, AnErrorOfTheEngineMayTakeThePlaceOfTheScenariosOwn) {
+  for (ExpectedStep& expected : expectation_.steps) {
+    if (!expected.result.error) continue;
+    expected.allowed_errors.push_back(ErrorCategory::unused_input);
+    expected.clause = "PRUNE-4";
+  }
+  EXPECT_EQ(found([&] {
+              step("try").error = {ErrorCategory::unused_input, "", false, ""};
+            }),
+            "pass");
+  EXPECT_EQ(found([&] {
+              step("try").error = {ErrorCategory::hook_result, "", false, ""};
+            }),
+            "PRUNE-4 | program[3] (try) | error user 'boom' or unused_input | error hook_result");
 }
 
 TEST_F(Checker, WithABoundOnlyTheStatedValuesAreJudgedAndWithinIt) {
   use("'leaves': [{'name': 'x', 'value': 1}],"
       "'nodes': [{'name': 'y', 'op': 'exp', 'inputs': ['x']}],"
+      "'hooks': [{'name': 'h', 'kind': 'tensor', 'on': 'x'}],"
       "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]},"
       "            {'do': 'read', 'grads': ['x'], 'expect': {'values': [2.718281828459045], "
       "'bound': 2}}]",
@@ -344,7 +448,17 @@ TEST_F(Checker, WithABoundOnlyTheStatedValuesAreJudgedAndWithinIt) {
   outcome_.leaf_grads[0]->values[0] = value;
   EXPECT_EQ(first_line(), "pass");
   value = std::nextafter(value, 9);
-  EXPECT_EQ(first_line().substr(0, 9), "GRAPH2-1 ");
+  EXPECT_EQ(
+      first_line(),
+      "GRAPH2-1 | program[2] (read), value 0 | float64 () [2.718281828459045] | float64 () "
+      "[2.7182818284590464] (2.7182818284590464 instead of 2.7182818284590451, 3 units in the "
+      "last place apart)");
+  value = right;
+  for (Event& e : outcome_.events) {
+    for (auto& gradient : e.values) gradient = TensorValue::scalar(7);
+  }
+  ASSERT_FALSE(event(EventKind::tensor_hook, 0).values.empty());
+  EXPECT_EQ(first_line(), "pass");
 }
 
 TEST_F(Checker, ResultsOfSeveralThreadsMatchInAnyOrder) {
@@ -365,6 +479,90 @@ TEST_F(Checker, ResultsOfSeveralThreadsMatchInAnyOrder) {
   EXPECT_EQ(first_line(), "pass");
   calls[0]->values = calls[1]->values;
   EXPECT_EQ(first_line().substr(0, 7), "HOOK-4 ");
+}
+
+// Beside what has no order the rest keeps its own: first by first.
+TEST_F(Checker, WhatHasAnOrderKeepsItBesideWhatHasNone) {
+  use("'leaves': [{'name': 'x', 'value': 2}, {'name': 'w', 'value': 2}],"
+      "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}, {'name': 'z', 'op': "
+      "'scale', 'inputs': ['x'], 'factor': 3}, {'name': 'v', 'op': 'scale', 'inputs': ['w'], "
+      "'factor': 3}],"
+      "'hooks': [{'name': 'alone', 'kind': 'tensor', 'on': 'w'}, {'name': 'h', 'kind': 'tensor', "
+      "'on': 'x'}, {'name': 'i', 'kind': 'tensor', 'on': 'x'}],"
+      "'program': [{'do': 'forward'},"
+      "  {'do': 'backward', 'roots': [{'value': 'v', 'seed': 1}], 'keep': true},"
+      "  {'do': 'backward', 'roots': [{'value': 'v', 'seed': 2}]},"
+      "  {'do': 'parallel', 'threads': ["
+      "  {'name': 'a', 'steps': [{'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}]},"
+      "  {'name': 'b', 'steps': [{'do': 'backward', 'roots': [{'value': 'z', 'seed': 1}]}]}]}]",
+      "'THREAD-1'");
+  const auto calls_of = [&](std::int32_t hook) {
+    std::vector<Event*> calls;
+    for (Event& e : outcome_.events) {
+      if (e.kind == EventKind::tensor_hook && e.subject == hook) calls.push_back(&e);
+    }
+    return calls;
+  };
+  for (const std::int32_t unordered : {1, 2}) {
+    const auto calls = calls_of(unordered);
+    ASSERT_EQ(calls.size(), 2u);
+    std::swap(calls[0]->values, calls[1]->values);
+    EXPECT_EQ(first_line(), "pass") << unordered;
+  }
+  const auto calls = calls_of(0);
+  ASSERT_EQ(calls.size(), 2u);
+  std::swap(calls[0]->values, calls[1]->values);
+  EXPECT_EQ(first_line().substr(0, 7), "HOOK-4 ");
+}
+
+TEST_F(Checker, OccurrencesOfAStepAreToldApart) {
+  use("'leaves': [{'name': 'x', 'value': 2}],"
+      "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
+      "'hooks': [{'name': 'h', 'kind': 'tensor', 'on': 'y', 'steps': [{'do': 'read', 'grads': "
+      "['x']}]}],"
+      "'program': [{'do': 'forward'},"
+      "  {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}], 'keep': true},"
+      "  {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}]",
+      "'LIFE-1'");
+  const auto first = std::find_if(outcome_.steps.begin(), outcome_.steps.end(),
+                                  [&](const StepResult& r) { return &r == &step("read"); });
+  ASSERT_EQ(first->occurrence, 0);
+  outcome_.steps.erase(first);
+  EXPECT_EQ(first_line(),
+            "ERR-7 | hooks[0].steps[0] (read) | the step ends with a result | no result");
+}
+
+TEST_F(Checker, NodesThatAreMadeAgainAreToldApart) {
+  use("'leaves': [{'name': 'x', 'value': 2}],"
+      "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]},"
+      "  {'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}]",
+      "'LIFE-1'");
+  std::erase_if(outcome_.events, [](const Event& e) {
+    return e.kind == EventKind::node_enter && e.subject == 0 && e.instance == 1;
+  });
+  EXPECT_EQ(first_line(), "TOPO-1 | node y (making 2) | 1 run | 0 runs");
+}
+
+// Values are asked for where no error took their place.
+TEST_F(Checker, AStepThatMustFailHasNoValues) {
+  use("'leaves': [{'name': 'x', 'value': 2}, {'name': 'w', 'value': 2}],"
+      "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
+      "'program': [{'do': 'forward'},"
+      "  {'do': 'grad', 'roots': [{'value': 'y', 'seed': 1}], 'inputs': ['x'], 'keep': true},"
+      "  {'do': 'grad', 'roots': [{'value': 'y', 'seed': 1}], 'inputs': ['w'],"
+      "   'expect': {'error': 'unused_input', 'names': ['w']}}]",
+      "'LIFE-1'");
+  StepResult& right = step("grad", 0);
+  right.values.clear();
+  right.error = {ErrorCategory::other, "", false, "odd"};
+  EXPECT_THAT(clauses(), testing::ElementsAre("ERR-1"));
+  right.error.reset();
+  right.values = {TensorValue::scalar(2)};
+  StepResult& failed = step("grad", 1);
+  failed.error.reset();
+  failed.values = {TensorValue::scalar(2)};
+  EXPECT_THAT(clauses(), testing::ElementsAre("PRUNE-4"));
 }
 
 TEST_F(Checker, AStepThatMayFailOrNotIsRightBothWays) {
@@ -390,6 +588,7 @@ TEST(Compare, ExactIsEqualAsNumbers) {
   EXPECT_NE(difference(one, TensorValue::scalar(std::nextafter(1.0, 2)), 0), std::nullopt);
   EXPECT_EQ(difference(TensorValue::scalar(NAN), TensorValue::scalar(-NAN), 0), std::nullopt);
   EXPECT_NE(difference(TensorValue::scalar(NAN), one, 0), std::nullopt);
+  EXPECT_NE(difference(one, TensorValue::scalar(NAN), 0), std::nullopt);
   EXPECT_EQ(difference(TensorValue::scalar(0), TensorValue::scalar(-0.0), 0), std::nullopt);
   EXPECT_NE(difference(TensorValue::scalar(INFINITY), TensorValue::scalar(-INFINITY), 0),
             std::nullopt);
@@ -431,12 +630,57 @@ TEST(Compare, SparseTensorsAreComparedByWhatTheyAddUpTo) {
   EXPECT_EQ(difference(merged, split, 0), std::nullopt);
 }
 
+TEST(Compare, BlocksOfSparseTensorsStandAtTheirCoordinates) {
+  TensorValue sparse = TensorValue::vector({1, 2, 3, 4}, ScalarType::float32);
+  sparse.shape = {3, 2, 2};
+  sparse.layout = Layout::sparse;
+  sparse.coordinates = SparseCoordinates{2, {2, 0, 0, 1}, false};  // at (2, 0) and (0, 1)
+  TensorValue turned = sparse;
+  turned.values = {3, 4, 1, 2};
+  turned.coordinates = SparseCoordinates{2, {0, 2, 1, 0}, true};
+  EXPECT_EQ(difference(turned, turned, 0), std::nullopt);
+  EXPECT_EQ(difference(sparse, turned, 0), std::nullopt);
+  turned.coordinates = SparseCoordinates{2, {0, 2, 0, 1}, false};
+  EXPECT_EQ(difference(sparse, turned, 0), "3 instead of 0");
+  TensorValue empty = sparse;
+  empty.values.clear();
+  empty.coordinates = SparseCoordinates{2, {}, false};
+  EXPECT_EQ(difference(sparse, empty, 0), "0 instead of 3");
+}
+
+TEST(Compare, NumbersOfSparseComplexTensorsAreOfTwoParts) {
+  TensorValue sparse = TensorValue::vector({1, 2});
+  sparse.type = ScalarType::complex128;
+  sparse.shape = {2};
+  sparse.layout = Layout::sparse;
+  sparse.coordinates = SparseCoordinates{1, {1}, false};
+  TensorValue other = sparse;
+  other.values = {1, 3};
+  EXPECT_EQ(difference(sparse, sparse, 0), std::nullopt);
+  EXPECT_EQ(difference(sparse, other, 0), "3 instead of 2");
+}
+
+TEST(Compare, PartsOfAComplexNumberShareTheUnitOfTheLargerOne) {
+  const auto number = [](double real, double imaginary) {
+    TensorValue value = TensorValue::vector({8, 8, real, imaginary});
+    value.type = ScalarType::complex128;
+    value.shape = {2};
+    return value;
+  };
+  const double unit = std::ldexp(1, -52);
+  EXPECT_EQ(difference(number(1, 0), number(1, unit), 1), std::nullopt);
+  EXPECT_EQ(difference(number(0, 1), number(unit, 1), 1), std::nullopt);
+  EXPECT_NE(difference(number(1, 0), number(1, 2 * unit), 1), std::nullopt);
+  EXPECT_NE(difference(number(0, 1), number(2 * unit, 1), 1), std::nullopt);
+}
+
 TEST(Compare, ABoundIsMeasuredInUnitsOfTheType) {
   EXPECT_EQ(unit_in_last_place(1, ScalarType::float64), std::ldexp(1, -52));
   EXPECT_EQ(unit_in_last_place(1, ScalarType::float32), std::ldexp(1, -23));
   EXPECT_EQ(unit_in_last_place(1, ScalarType::float16), std::ldexp(1, -10));
   EXPECT_EQ(unit_in_last_place(3, ScalarType::bfloat16), std::ldexp(1, -6));
   EXPECT_EQ(unit_in_last_place(0, ScalarType::float64), std::ldexp(1, -1074));
+  EXPECT_EQ(unit_in_last_place(INFINITY, ScalarType::float64), 0);
   const TensorValue half = TensorValue::scalar(1, ScalarType::float16);
   const TensorValue next = TensorValue::scalar(1 + std::ldexp(1, -10), ScalarType::float16);
   EXPECT_EQ(difference(half, next, 1), std::nullopt);
@@ -447,6 +691,8 @@ TEST(Compare, StridesOfDimensionsOfSizeOneDoNotCount) {
   EXPECT_TRUE(same_strides({2, 1}, {1, 9}, {1, 5}));
   EXPECT_FALSE(same_strides({2, 2}, {1, 2}, {2, 1}));
   EXPECT_TRUE(same_strides({2, 2}, {2, 1}, {}));
+  EXPECT_TRUE(same_strides({2, 0}, {1, 1}, {3, 1}));
+  EXPECT_TRUE(same_strides({0, 2}, {1, 1}, {3, 2}));
 }
 
 class CheckerOfThreads : public Checker {
@@ -480,6 +726,9 @@ TEST_F(CheckerOfThreads, DevicesHaveTheirOwn) {
       << "an engine that is started anew has other threads";
   EXPECT_EQ(found([&] { event(EventKind::node_enter, 2).thread = of_0; }),
             "DEV-1 | enter of node on_cpu | on the thread that called | on another thread");
+  for (ExpectedEvent& expected : expectation_.events) expected.any_order = true;
+  EXPECT_EQ(found([&] { event(EventKind::node_enter, 2).thread = 77; }), "pass")
+      << "which thread called is not known";
 }
 
 class CheckerOfStatements : public Checker {
@@ -494,6 +743,12 @@ class CheckerOfStatements : public Checker {
         "  {'do': 'backward', 'roots': [{'value': 'f', 'seed': [1, 2, 3]}],"
         "   'expect': {'error': 'gradient_shape', 'names': ['f', 0, [2], [3]]}}]",
         "'VAL-2'");
+  }
+  // What must be named, in place of the above.
+  void use_names(std::vector<Mention> names) {
+    for (ExpectedStep& expected : expectation_.steps) {
+      if (expected.result.error) expected.names = names;
+    }
   }
   std::string with_text(std::string text) {
     return found([&] { step("backward").error->text = std::move(text); });
@@ -519,6 +774,39 @@ TEST_F(CheckerOfStatements, WhatAnErrorNames) {
   EXPECT_EQ(with_text("node f, 0: [22] does not fit [3]"),
             "VAL-2 | program[2] (backward) | an error that names the shape (2) | 'node f, 0: [22] "
             "does not fit [3]'");
+  EXPECT_EQ(with_text("0 is where f has [2] for [3]"), "pass");
+  EXPECT_EQ(with_text("f: [2] instead of [3], at 0"), "pass");
+  EXPECT_EQ(with_text("[2] instead of [3], at 0 of f"), "pass");
+  EXPECT_NE(with_text("node f_1, 0: [2] does not fit [3]"), "pass");
+  EXPECT_NE(with_text("node my_f, 0: [2] does not fit [3]"), "pass");
+}
+
+TEST_F(CheckerOfStatements, WordsWithSignsAtTheirEndsBeginAndEndThere) {
+  use_names({".grad", "mul("});
+  EXPECT_EQ(with_text("x.grad of mul(2)"), "pass");
+  EXPECT_NE(with_text("x.gradient of mul(2)"), "pass");
+}
+
+TEST_F(CheckerOfStatements, AShapeWithoutDimensionsIsNamedByEveryText) {
+  use_names({Shape{}});
+  EXPECT_EQ(with_text("no number"), "pass");
+}
+
+// What a wrong error, or none, does not name is not asked for.
+TEST_F(CheckerOfStatements, OnlyTheRightErrorNamesSomething) {
+  step("backward").error->category = ErrorCategory::other;
+  step("backward").error->text = "no name";
+  EXPECT_EQ(clauses().size(), 1u);
+  step("backward").error.reset();
+  EXPECT_EQ(clauses().size(), 1u);
+}
+
+TEST_F(CheckerOfStatements, ATextIsBlamedOnTheErrorsClauseWhereNoneIsCited) {
+  scenario_.clauses = {"LIFE-1"};
+  for (ExpectedStep& expected : expectation_.steps) expected.clause = "HOOK-3";
+  EXPECT_EQ(with_text("no name").substr(0, 7), "HOOK-3 ");
+  for (ExpectedStep& expected : expectation_.steps) expected.clause = nullptr;
+  EXPECT_EQ(with_text("no name").substr(0, 6), "VAL-2 ");
 }
 
 }  // namespace

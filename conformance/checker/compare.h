@@ -21,10 +21,10 @@ std::optional<std::string> difference(const std::optional<TensorValue>& expected
                                       const std::optional<TensorValue>& actual, double bound);
 
 // Whether a tensor with the actual strides is laid out as expected: dimensions of size 1 do not
-// count.
+// count, and none of a tensor without elements.
 bool same_strides(const Shape& shape, const Shape& expected, const Shape& actual);
 
-// The distance from `expected` to the next larger number of its type.
+// The distance from `expected` to the next larger number of its type; 0 from what is not finite.
 double unit_in_last_place(double expected, ScalarType type);
 
 }  // namespace gradcts

@@ -201,13 +201,12 @@ void judge_threads(const Evidence& evidence, std::string_view clauses, Findings&
                           "on the thread that called", "on another thread"});
       continue;
     }
-    const auto [use, is_new] = threads.try_emplace(actual->thread, Use{device, actual});
-    if (is_new || use->second.device == device) continue;
+    const Use& use = threads.try_emplace(actual->thread, Use{device, actual}).first->second;
+    if (use.device == device) continue;
     const std::string other =
-        use->second.first
-            ? fmt::format("{}, for {},", describe_event(evidence.scenario, *use->second.first),
-                          to_text(use->second.device))
-            : "the program";
+        use.first ? fmt::format("{}, for {},", describe_event(evidence.scenario, *use.first),
+                                to_text(use.device))
+                  : "the program";
     findings.push_back({clause, describe_event(evidence.scenario, *actual),
                         fmt::format("on a thread for {} alone", to_text(device)),
                         fmt::format("on a thread that {} was on as well", other)});

@@ -11,9 +11,7 @@ namespace {
 struct Entry {
   std::uint64_t key = 0;
   std::int32_t index = 0;
-  bool operator<(const Entry& other) const {
-    return key != other.key ? key < other.key : index < other.index;
-  }
+  auto operator<=>(const Entry&) const = default;
 };
 using Entries = std::vector<Entry>;
 
@@ -34,7 +32,7 @@ std::uint64_t key_of(const StepResult& step, bool any_order) {
 // Kinds and subjects (or steps) whose occurrences have no order.
 using Unordered = std::vector<std::uint64_t>;
 bool contains(const Unordered& keys, std::uint64_t key) {
-  return !keys.empty() && std::binary_search(keys.begin(), keys.end(), key);
+  return std::binary_search(keys.begin(), keys.end(), key);
 }
 
 template <typename Expected, typename Of>
@@ -44,22 +42,22 @@ Unordered unordered_keys(const std::vector<Expected>& expected, Of of) {
     if (one.any_order) keys.push_back(key_of(of(one), true));
   }
   std::sort(keys.begin(), keys.end());
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   return keys;
 }
 
-// Takes two sorted lists apart key by key, and hands each pair of runs of equal keys to `use`.
+// Hands to `use` each run of equal keys in the second of two sorted lists, with that of the same
+// key in the first, which may be empty.
 template <typename Use>
 void for_each_key(const Entries& a, const Entries& b, Use use) {
   auto i = a.begin();
-  auto j = b.begin();
-  while (i != a.end() || j != b.end()) {
-    const std::uint64_t key = j == b.end() || (i != a.end() && i->key <= j->key) ? i->key : j->key;
-    const auto next_i = std::find_if(i, a.end(), [&](const Entry& e) { return e.key != key; });
-    const auto next_j = std::find_if(j, b.end(), [&](const Entry& e) { return e.key != key; });
-    use(std::span(i, next_i), std::span(j, next_j));
-    i = next_i;
-    j = next_j;
+  for (auto j = b.begin(); j != b.end();) {
+    const std::uint64_t key = j->key;
+    const auto is_other = [&](const Entry& entry) { return entry.key != key; };
+    i = std::find_if(i, a.end(), [&](const Entry& entry) { return entry.key >= key; });
+    const auto end_i = std::find_if(i, a.end(), is_other);
+    const auto end_j = std::find_if(j, b.end(), is_other);
+    use(std::span(i, end_i), std::span(j, end_j));
+    j = end_j;
   }
 }
 
@@ -129,7 +127,7 @@ void match(const std::vector<Expected>& expected, const std::vector<Actual>& act
   const Entries right = entries_of(
       actual.size(), [&](std::size_t i) -> auto& { return actual[i]; });
   for_each_key(left, right, [&](std::span<const Entry> a, std::span<const Entry> b) {
-    if (a.empty() || !contains(unordered, a[0].key)) return match_ordered(a, b, matches, surplus);
+    if (!contains(unordered, b[0].key)) return match_ordered(a, b, matches, surplus);
     const auto is_required = [&](std::int32_t index) {
       return expected[static_cast<std::size_t>(index)].required;
     };

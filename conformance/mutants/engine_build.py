@@ -76,6 +76,10 @@ class EngineBuild:
                 found[output] = inside
         return found
 
+    def objects_among(self, outputs):
+        """Those of the outputs that the target is made of."""
+        return [output for output in outputs if output in self.compile_commands]
+
     def objects_of(self, mutant):
         return [output for output, files in self.dependencies.items() if files & set(mutant.files)]
 

@@ -2,11 +2,13 @@
 import collections
 
 import generated
+import judges
 from patch_files import ROOT
 
 PAGE = ROOT / "docs" / "mutants.md"
 BEGIN, END = "<!-- table: made by ci/mutants -->", "<!-- end of the table -->"
 GENERATED = "<!-- generated: made by mutants.py generate -->", "<!-- end of the generated -->"
+JUDGES = "<!-- judges: made by mutants.py judges -->", "<!-- end of the judges -->"
 
 
 def row(mutant, entry):
@@ -54,4 +56,5 @@ def replaced(text, begin, end, lines):
 
 def write_page(mutants, entries):
     text = replaced(PAGE.read_text(), BEGIN, END, table(mutants, entries))
-    PAGE.write_text(replaced(text, *GENERATED, generated.table(generated.read())))
+    text = replaced(text, *GENERATED, generated.RECORD.table(generated.RECORD.read()))
+    PAGE.write_text(replaced(text, *JUDGES, judges.table(judges.RECORD.read())))

@@ -6,7 +6,8 @@
     mutants.py run --write     and writes conformance/mutants/kills.json and the table of docs/mutants.md
     mutants.py fuzz --write    the same for the fuzzer alone (give names: each takes minutes)
     mutants.py clauses         every clause is broken by a mutant that is noticed by the clause's scenarios
-    mutants.py generate        the same for changes that are made by rule (generated.py): --sample of them, by --seed
+    mutants.py generate        changes of the engine by rule (generated.py): --sample of them, by --seed
+    mutants.py judges          changes of the checker and the oracle by rule (judges.py): do their tests notice?
     mutants.py page            makes the tables again from what is recorded
 
 A mutant is killed when the suite is not all as expected on it, and as expected when each clause that its
@@ -24,9 +25,12 @@ import sys
 import tempfile
 import time
 
+import changes
 import fuzzing
 import generated
+import judges
 import record
+from change_record import why
 from engine_build import BuildFailed, EngineBuild
 from kill_table import write_page
 from patch_files import ROOT, BadPatch, read_all
@@ -77,19 +81,21 @@ def all_of(mutants, jobs, work, words, keep=lambda result: None):
 
 def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["check", "run", "fuzz", "clauses", "generate", "page"])
-    parser.add_argument("names", nargs="*", help="only these mutants (a part of the name is enough)")
+    parser.add_argument("command", choices=["check", "run", "fuzz", "clauses", "generate", "judges", "page"])
+    parser.add_argument("names", nargs="*", help="only these mutants, or sources of judges (a part of the name is enough)")
     parser.add_argument("--build", default=ROOT / "build" / "release", type=pathlib.Path,
                         help="a build with gradcts and the reference engine (default: build/release)")
     parser.add_argument("--sample", type=int, metavar="N", help="N of them, drawn by --seed")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--survivors", action="store_true", help="judges: those that nobody noticed yet")
     parser.add_argument("-j", "--jobs", type=int, default=2)
     parser.add_argument("--write", action="store_true", help="keep the results: kills.json and docs/mutants.md")
     parser.add_argument("--cases", type=int, default=2000, help="of the fuzzer, for a mutant (default 2000)")
     return parser.parse_args(arguments)
 
 
-def chosen(mutants, options):
+def chosen(options):
+    mutants = read_all()
     if options.names:
         mutants = [m for m in mutants if any(name in m.name for name in options.names)]
     if options.sample is not None and options.sample < len(mutants):
@@ -99,8 +105,8 @@ def chosen(mutants, options):
     return mutants
 
 
-def check(mutants, options):
-    started = time.monotonic()
+def check(options):
+    started, mutants = time.monotonic(), chosen(options)
     engine = EngineBuild(options.build)
     results = all_of(mutants, options.jobs, lambda mutant: check_one(mutant, engine), checked_in_words)
     broken = sum(bool(result.trouble) for result in results)
@@ -108,8 +114,8 @@ def check(mutants, options):
     return 1 if broken else 0
 
 
-def run(mutants, options):
-    started = time.monotonic()
+def run(options):
+    started, mutants = time.monotonic(), chosen(options)
 
     def keep(result):
         if options.write:  # each at once, so that a long run can be interrupted
@@ -136,9 +142,9 @@ def processor_seconds():
     return used.ru_utime + used.ru_stime
 
 
-def fuzz(mutants, options):
+def fuzz(options):
     engine = EngineBuild(options.build)
-    for mutant in mutants:
+    for mutant in chosen(options):
         fuzzed = fuzzing.fuzz(mutant, engine, options.build / "bin" / "gradcts", options.cases)
         print(f"{mutant.name:44} {fuzzing.in_words(fuzzed)}", flush=True)
         if options.write:  # each at once, so that a long run can be interrupted
@@ -146,7 +152,7 @@ def fuzz(mutants, options):
     return 0
 
 
-def clauses(_, options):
+def clauses(options):
     listed = subprocess.run([options.build / "bin" / "gradcts", "list", "--clauses", "--json", "--suites",
                              ROOT / "conformance" / "suites"], capture_output=True, text=True, check=True)
     problems = record.problems(read_all(), record.read(), json.loads(listed.stdout))
@@ -156,44 +162,66 @@ def clauses(_, options):
     return 1 if problems else 0
 
 
-def generate(_, options):
-    changes = generated.sample(generated.all_changes(), options.sample or 400, options.seed)
-    entries = generated.read()
+def generate(options):
+    drawn = changes.sample(generated.all_changes(), options.sample or 400, options.seed)
     folder = ROOT / "conformance" / "suites"
     with tempfile.TemporaryDirectory(prefix="gradcts-mutant-") as name:
         quick = pathlib.Path(name) / "quick"
         generated.write_quick_suite(folder, quick)
         suites = (Suite(options.build, "quick", quick), Suite(options.build, "suites", folder),
                   Suite(options.build, "golden", ROOT / "golden" / "cases"))
-        library, changes = generated.build(EngineBuild(options.build), changes, pathlib.Path(name))
-        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            futures = {pool.submit(generated.try_one, change, library, suites): change for change in changes}
-            for done, future in enumerate(concurrent.futures.as_completed(futures), 1):
-                change, scenario = futures[future], future.result()
-                known = entries.get(change.key(), {})
-                entries[change.key()] = known | {"scenario": scenario}
-                words = f"killed by {scenario}" if scenario else f"survived: {known.get('equivalent', 'nobody knows why')}"
-                print(f"[{done}/{len(changes)}] {change.file}:{change.line} {change.what}: {words}", flush=True)
-                if options.write:
-                    generated.write(entries)
+        library, drawn = generated.build(EngineBuild(options.build), drawn, pathlib.Path(name), options.jobs)
+        return try_all(generated, drawn, lambda change: generated.try_one(change, library, suites), options)
+
+
+def judge(options):
+    drawn = [change for change in judges.all_changes() if not options.names or
+             any(name in change.file for name in options.names)]
+    if options.survivors:
+        entries = judges.RECORD.read()
+        drawn = [change for change in drawn if not entries.get(change.key(), {}).get("test")]
+    if options.sample is not None:
+        drawn = changes.sample(drawn, options.sample, options.seed)
+    with tempfile.TemporaryDirectory(prefix="gradcts-mutant-") as name:
+        programs = judges.Programs(options.build.resolve(), drawn, pathlib.Path(name), options.jobs)
+        return try_all(judges, programs.changes, programs.noticed, options)
+
+
+def try_all(kind, drawn, noticed, options):
+    """Tries changes by rule; `kind` is the module with their record. 1 when nobody knows why one survived."""
+    started, unknown = time.monotonic(), 0
+    keys = {change.key() for change in kind.all_changes()}  # what the sources have no more is dropped
+    entries = {key: entry for key, entry in kind.RECORD.read().items() if key in keys}
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        futures = {pool.submit(noticed, change): change for change in drawn}
+        for done, future in enumerate(concurrent.futures.as_completed(futures), 1):
+            change, by = futures[future], future.result()
+            entry = entries[change.key()] = kind.entry_of(change, by, entries.get(change.key(), {}))
+            unknown += not by and not why(entry)
+            words = f"killed by {by}" if by else f"survived: {why(entry) or 'nobody knows why'}"
+            print(f"[{done}/{len(drawn)}] {change.file}:{change.line} {change.what}: {words}", flush=True)
+            if options.write:  # each at once, so that a long run can be interrupted
+                kind.RECORD.write(entries)
+    print(f"mutants: {len(drawn)} changes, {unknown} survived and nobody knows why, {time.monotonic() - started:.0f} s, "
+          f"{processor_seconds():.0f} s of a processor")
     if options.write:
         write_page(read_all(), record.read())
-    return 0
+    return 1 if unknown else 0
 
 
-def page(*_):
+def page(_):
     write_page(read_all(), record.read())
     return 0
 
 
 def main(arguments):
     options = parse(arguments)
+    commands = {"check": check, "run": run, "fuzz": fuzz, "clauses": clauses, "generate": generate, "judges": judge,
+                "page": page}
     try:
-        mutants = chosen(read_all(), options)
+        return commands[options.command](options)
     except BadPatch as problem:
         raise SystemExit(f"mutants: {problem}")
-    commands = {"check": check, "run": run, "fuzz": fuzz, "clauses": clauses, "generate": generate, "page": page}
-    return commands[options.command](mutants, options)
 
 
 if __name__ == "__main__":

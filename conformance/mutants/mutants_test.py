@@ -1,12 +1,15 @@
 """The reading of patch files, and the judging of a run's records; the rest is tested by running mutants."""
 import pathlib
+import re
 import sys
 import tempfile
 import types
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import generated
+import change_record
+import changes
+import judges
 import kill_table
 import mutants
 import patch_files
@@ -189,22 +192,41 @@ class Expected(unittest.TestCase):
         self.assertIn("MISSED    by all scenarios of HOOK-5", mutants.in_words(result))
 
 
-class Generated(unittest.TestCase):
-    """What is changed in a line, and how all changes stand in it."""
+class Changes(unittest.TestCase):
+    """What is changed in a statement, and how all changes stand in it."""
 
-    def changes(self, line, previous=""):
-        return [(what, changed) for _, what, changed in generated.changes_of_line(line, previous)]
+    def changes(self, code, previous=""):
+        return [(what, changed) for _, _, what, changed in changes.changes_of_statement(code, previous)]
+
+    def test_statements_stand_on_one_line(self):
+        text = "if (a &&  // why\n    b)\n  f(\n      c);\n\nfor (int i = 0;\n     i < 3; ++i) {\n"
+        self.assertEqual(list(changes.statements(text)),
+                         [(1, 4, "if (a && b) f(c);"), (6, 7, "for (int i = 0; i < 3; ++i) {")])
 
     def test_conditions(self):
         self.assertEqual(self.changes("  if (a < b && f(c)) return;"),
-                         [("negated", "!(a < b && f(c))"), ("< to <=", "a <= b && f(c)"), ("&& to ||", "a < b || f(c)")])
+                         [("negated", "!(a < b && f(c))"), ("never", "false"), ("< to <=", "a <= b && f(c)"),
+                          ("&& to ||", "a < b || f(c)"), ("without 'a < b'", "f(c)"), ("without 'f(c)'", "a < b")])
         self.assertEqual(self.changes("  while (const auto job = next()) {"), [])
         self.assertEqual(self.changes("  if constexpr (a < b) {"), [])
 
+    def test_operands_are_those_of_one_pair_of_brackets(self):
+        self.assertEqual([changed for what, changed in changes.operators("f(x || y, z) && !(b || c)")
+                          if what.startswith("without")],
+                         ["!(b || c)", "f(x || y, z)", "f(y, z) && !(b || c)", "f(x, z) && !(b || c)",
+                          "f(x || y, z) && !(c)", "f(x || y, z) && !(b)"])
+
+    def test_loops(self):
+        self.assertEqual(self.changes("for (int i = 0; i < n; ++i) {"),
+                         [("negated", "!(i < n)"), ("never", "false"), ("< to <=", "i <= n")])
+        self.assertEqual(self.changes("for (int i : list) {"), [("never", "")])
+
     def test_values(self):
         self.assertEqual(self.changes("  return a == b;"), [("== to !=", "a != b")])
-        self.assertEqual(self.changes("  return false;"), [("false to true", "true")])
+        self.assertEqual(self.changes("  if (x) return false;")[2:], [("false to true", "true")])
         self.assertEqual(self.changes("  return std::vector<int>{1 < 2};"), [])
+        self.assertEqual(self.changes("  const int n = f(a) ? b : c;"), [("'?' negated", "!(f(a)) ? b : c")])
+        self.assertEqual(self.changes('  return f("a < b");'), [], "words")
 
     def test_statements(self):
         self.assertEqual(self.changes("  ++count_;", "{"), [("left out", ""), ("++ to --", "--count_;")])
@@ -212,23 +234,81 @@ class Generated(unittest.TestCase):
         self.assertEqual(self.changes("  int a = b;", "{"), [], "a declaration")
         self.assertEqual(self.changes("  std::vector<Edge> edges(1);", "{"), [], "a declaration")
 
-    def test_all_changes_stand_in_one_line(self):
-        def change(kind, number, changed):
-            return generated.Change("f", 1, "", "", changed, kind, number)
-        self.assertEqual(
-            generated.with_changes("  if (a) b();", [change("condition", 3, "!(a)"), change("condition", 4, "c")]),
-            "  if (MUTANT(3) ? bool(!(a)) : MUTANT(4) ? bool(c) : bool(a)) b();")
-        self.assertEqual(generated.with_changes("  return a < b;", [change("value", 3, "a <= b")]),
-                         "  return MUTANT(3) ? (a <= b) : (a < b);")
-        self.assertEqual(generated.with_changes("  f();", [change("statement", 3, "")]),
-                         "{ if (MUTANT(3)) {  } else { f(); } }")
+    def put(self, code):
+        """The code with all of its changes, numbered from 1."""
+        found = [changes.Change("f", 1, what, code, changed, kind, place, number) for number, (kind, place, what, changed)
+                 in enumerate(changes.changes_of_statement(code, "{"), 1)]
+        return changes.with_changes(code, found)
+
+    def test_all_changes_stand_in_one_statement(self):
+        self.assertEqual(self.put("  if (a) b();"),
+                         "  if (MUTANT(1) ? bool(!(a)) : MUTANT(2) ? bool(false) : bool(a)) b();")
+        self.assertEqual(self.put("  return a < b;"), "  return MUTANT(1) ? (a <= b) : (a < b);")
+        self.assertEqual(self.put("  return a && b;"), "  return MUTANT(1) ? bool(a || b) : MUTANT(2) ? bool(b) : "
+                         "MUTANT(3) ? bool(a) : bool(a && b);")
+        self.assertEqual(self.put("  if (a) return b == c;"),
+                         "  if (MUTANT(1) ? bool(!(a)) : MUTANT(2) ? bool(false) : bool(a)) "
+                         "return MUTANT(3) ? (b != c) : (b == c);")
+        self.assertEqual(self.put("  for (int i : list) f(i);"), "  for (int i : list) if (MUTANT(1)) break; else f(i);")
+        self.assertEqual(self.put("  f();"), "{ if (MUTANT(1)) {  } else { f(); } }")
+
+    def test_what_reads_alike_is_told_apart(self):
+        with tempfile.TemporaryDirectory(dir=patch_files.ROOT) as folder:
+            path = pathlib.Path(folder) / "a.cpp"
+            path.write_text("if (a) b();\nif (a) b();\n")
+            found = list(changes.changes_of(str(path.relative_to(patch_files.ROOT)), re.compile("harmless")))
+        self.assertEqual([(change.line, change.what, change.again) for change in found],
+                         [(1, "negated", 1), (1, "never", 1), (2, "negated", 2), (2, "never", 2)])
+        self.assertEqual(len({change.key() for change in found}), 4)
+
+    def test_an_edit_elsewhere_draws_the_same(self):
+        drawn = [changes.Change("f", line, "never", f"if (a{line})", "false", "condition", number=line)
+                 for line in range(100)]
+        first = {change.key() for change in changes.sample(drawn, 10, 1)}
+        again = {change.key() for change in changes.sample(drawn[1:], 10, 1)}
+        self.assertEqual(len(first), 10)
+        self.assertLessEqual(len(first - again), 1)
+        self.assertNotEqual(first, {change.key() for change in changes.sample(drawn, 10, 2)})
+
+    def test_what_the_compiler_names_is_left_out(self):
+        both = [changes.Change("a/f.cpp", line, "", "", "", "value") for line in (3, 30)]
+        self.assertEqual(changes.without_named(both, "/tmp/x/a/f.cpp:30:7: note: b\n/tmp/x/a/f.cpp:3:9: error: c"), both[1:])
+        self.assertEqual(changes.without_named(both, "/tmp/x/a/f.cpp:30:7: note: b"), both[:1])
+        self.assertEqual(changes.without_named(both, "no words"), [])
+
+
+class Records(unittest.TestCase):
+    record = change_record.Record(None, "test", "conformance/")
 
     def test_the_table_counts_what_can_be_told(self):
-        entries = {"f @ a @ b @ c": {"scenario": "x/y"}, "f @ a || b @ b @ d": {"scenario": None},
-                   "f @ a @ b @ e": {"scenario": None, "equivalent": "nobody asks"}}
-        self.assertEqual(generated.counts(entries), (2, 1))
-        self.assertIn("of the 2 that count 1 were killed (50.0 %)", generated.table(entries)[0])
-        self.assertIn("| `f` | `a \\|\\| b`: b | nobody knows yet |", generated.table(entries))
+        entries = {"conformance/f @ a @ b @ c": {"test": "x/y"}, "conformance/f @ a || b @ b @ d @ 2": {"test": None},
+                   "conformance/f @ a @ b @ e": {"test": None, "equivalent": "nobody asks"}}
+        self.assertEqual(self.record.counts(entries), (2, 1))
+        self.assertIn("of the 2 that count 1 were killed (50.0 %)", self.record.table(entries)[0])
+        self.assertIn("| `f` | `a \\|\\| b`: b | nobody knows yet |", self.record.table(entries))
+
+
+class Judges(unittest.TestCase):
+    """Who noticed, from what a program printed."""
+
+    def test_a_test_that_fails(self):
+        self.assertEqual(judges.failed_test("[ RUN      ] A.b\n[       OK ] A.b (0 ms)\n[ RUN      ] A.c\nno\n"
+                                            "[  FAILED  ] A.c (0 ms)\n[  FAILED  ] 1 test, listed below:\n"), "A.c")
+
+    def test_a_test_that_ends_the_program(self):
+        self.assertEqual(judges.failed_test("[ RUN      ] A.b\n[       OK ] A.b (0 ms)\n[ RUN      ] A.c\n"), "A.c")
+        self.assertEqual(judges.failed_test(""), "no test begins")
+
+    def test_a_reason_stays_as_long_as_nobody_notices(self):
+        change = changes.Change("f", 7, "", "", "", "value")
+        self.assertEqual(judges.entry_of(change, None, {"test": None, "equivalent": "why"}),
+                         {"line": 7, "test": None, "equivalent": "why"})
+        self.assertEqual(judges.entry_of(change, "A.b", {"test": None, "survives": "why"}), {"line": 7, "test": "A.b"})
+
+    def test_statements_of_the_checker_alone(self):
+        kinds = {(change.file.split("/")[1], change.kind) for change in judges.all_changes()}
+        self.assertIn(("checker", "statement"), kinds)
+        self.assertNotIn(("oracle", "statement"), kinds)
 
 
 class Clauses(unittest.TestCase):

@@ -10,8 +10,7 @@ namespace {
 
 // Rounds to `digits` binary digits, with `least` the exponent of the smallest subnormal number.
 double round_to_digits(double value, int digits, int least, double largest) {
-  if (value == 0 || !std::isfinite(value)) return value;
-  const int exponent = std::max(std::ilogb(value) - digits + 1, least);
+  const int exponent = std::max(std::ilogb(value), least + digits - 1) - digits + 1;
   const double rounded = std::ldexp(std::nearbyint(std::ldexp(value, -exponent)), exponent);
   return std::abs(rounded) > largest ? std::copysign(INFINITY, value) : rounded;
 }
@@ -83,7 +82,7 @@ int width(ScalarType type) {
 // boolean, integer, real, complex.
 int kind(ScalarType type) {
   if (is_complex(type)) return 3;
-  return width(type) >= 2 ? 2 : width(type);
+  return std::min(width(type), 2);
 }
 
 }  // namespace

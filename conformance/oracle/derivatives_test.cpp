@@ -169,6 +169,13 @@ TEST(Derivatives, ResultsAreRoundedToTheirType) {
       "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['z'], 'factor': 1.5}],"
       "'program': [{'do': 'forward'}, {'do': 'read', 'values': ['y']}]");
   EXPECT_THAT(complex.numbers("read"), ElementsAre(2.25, 25165822));
+  // Sums over several elements are rounded once, at their end.
+  const Told product(
+      "'leaves': [{'name': 'a', 'value': {'type': 'float16', 'shape': [1, 2], 'values': [2048, "
+      "1]}}, {'name': 'b', 'value': {'type': 'float16', 'shape': [2, 1], 'values': [1, 1]}}],"
+      "'nodes': [{'name': 'y', 'op': 'mm', 'inputs': ['a', 'b']}],"
+      "'program': [{'do': 'forward'}, {'do': 'read', 'values': ['y']}]");
+  EXPECT_THAT(product.numbers("read"), ElementsAre(2048));
 }
 
 // No clause says what flows at a nan. The value is told all the same.

@@ -57,8 +57,8 @@ struct OrderConstraint {
 
 struct ExpectedStep {
   StepResult result;  // thread is not compared; an error's text is not compared
-  // Categories that are as good as result.error's. With no error expected: categories that may
-  // stand there all the same (SHUT-4).
+  // Categories that are right: that of result.error, and others as good. With no error expected:
+  // categories that may stand there all the same (SHUT-4).
   std::vector<ErrorCategory> allowed_errors;
   // Several tokens may be the first error when failing nodes are unordered (ERR-1). Empty: the
   // token of result.error alone.

@@ -1,0 +1,55 @@
+"""What became of changes by rule, as data: for each change who noticed it, or a reason why nobody did.
+
+`"equivalent"` says why no program can tell the change from the original: then it does not count. `"survives"` says
+what is missing. Both are written by a person, and stay when the change is tried again.
+"""
+import collections
+import json
+
+from changes import BETWEEN
+
+
+class Record:
+    def __init__(self, path, noticed_by, prefix):
+        self.path, self.noticed_by, self.prefix = path, noticed_by, prefix
+
+    def read(self):
+        """A change's key to its entry."""
+        return json.loads(self.path.read_text()) if self.path.exists() else {}
+
+    def write(self, entries):
+        lines = [f"{json.dumps(key)}: {json.dumps(entry)}" for key, entry in sorted(entries.items())]
+        self.path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+    def counts(self, entries):
+        """Of those that count: all, and the killed."""
+        counted = [entry for entry in entries.values() if not entry.get("equivalent")]
+        return len(counted), sum(bool(entry[self.noticed_by]) for entry in counted)
+
+    def table(self, entries):
+        total, killed = self.counts(entries)
+        alike = [entry for entry in entries.values() if entry.get("equivalent")]
+        lines = [f"{len(entries)} ran; {len(alike)} cannot be told from the original, with a reason each; of the {total} "
+                 f"that count {killed} were killed ({100 * killed / max(total, 1):.1f} %).", "",
+                 "| source | count | killed |", "|---|---|---|"]
+        by_file = collections.defaultdict(list)
+        for key, entry in entries.items():
+            if not entry.get("equivalent"):
+                by_file[self._short(key.split(BETWEEN)[0])].append(entry)
+        for file, group in sorted(by_file.items()):
+            lines.append(f"| `{file}` | {len(group)} | {sum(bool(entry[self.noticed_by]) for entry in group)} |")
+        lines += ["", "| not killed | change | why |", "|---|---|---|"]
+        for key, entry in sorted(entries.items()):
+            if entry[self.noticed_by]:
+                continue
+            file, original, what, *_ = (part.replace("|", "\\|") for part in key.split(BETWEEN))
+            lines.append(f"| `{self._short(file)}` | `{original}`: {what} | {why(entry) or 'nobody knows yet'} |")
+        return lines
+
+    def _short(self, file):
+        return file.removeprefix(self.prefix)
+
+
+def why(entry):
+    """Why nobody notices; empty where nobody knows."""
+    return entry.get("equivalent") or entry.get("survives") or ""
