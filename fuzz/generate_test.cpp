@@ -11,6 +11,7 @@
 #include "conformance/scenario/json.h"
 #include "conformance/scenario/validate.h"
 #include "fuzz/describe.h"
+#include "fuzz/stream_order.h"
 
 namespace gradcts::fuzz {
 namespace {
@@ -40,6 +41,16 @@ RC_GTEST_PROP(Decoder, TakesCasesWithPartsExchanged, (std::uint64_t seed)) {
   std::swap(bytes[place], bytes[other]);
   bytes.resize(*rc::gen::inRange<std::size_t>(0, bytes.size()));
   validate(decode(bytes));
+}
+
+TEST(Decoder, OrdersTheStreamsOfItsCases) {
+  int with_streams = 0;
+  for (std::uint64_t i = 0; i < 4000; ++i) {
+    const Scenario scenario = random_scenario(7, i);
+    with_streams += scenario.streams.empty() ? 0 : 1;
+    EXPECT_TRUE(orders_its_streams(scenario)) << scenario.id;
+  }
+  EXPECT_GT(with_streams, 200);
 }
 
 TEST(Decoder, SurvivesJson) {
@@ -98,7 +109,7 @@ TEST(Decoder, CastsWhereTheOperationIsClaimed) {
 TEST(Decoder, IsFixed) {
   // Findings are stored as seed and number: a change of the decoder must change its version, and
   // this.
-  EXPECT_EQ(decoder_version, 7);
+  EXPECT_EQ(decoder_version, 8);
   EXPECT_EQ(content_hash(random_scenario(1, 0)), "81874a4c85c4ea1f");
 }
 

@@ -605,7 +605,8 @@ void NodeMaker::place(Making making) {
   const bool plain_view = making.shares && making.node.operation != Operation::expand &&
                           making.node.operation != Operation::unbind &&
                           making.node.operation != Operation::detach;
-  output.may_change = fresh || (plain_view && first.may_change);
+  // A thread may not change what others see, so no view of it either.
+  output.may_change = fresh || (plain_view && first.may_change && first.thread == thread_);
   making.node.name = fmt::format("n{}", id);
   if (making.node.attributes.empty()) {
     making.node.attributes.resize(spec_of(making.node.operation).attributes.size());

@@ -70,9 +70,8 @@ class ProgramMaker {
 // ------------------------------------------------------------------------------------------------
 // Forwards
 
-// Note [Streams are waited for]
-// A program must order its own streams. Here everything stands inside one stream, s0; a node on
-// another stream runs after that stream waited for s0, and s0 waits for it afterwards.
+// Everything stands inside one stream, s0; a node on another stream runs after that stream waited
+// for s0, and s0 waits for it afterwards: see Note [Streams are waited for] in stream_order.h.
 void ProgramMaker::add_run(Steps& steps, const std::vector<NodeId>& nodes) const {
   std::size_t i = 0;
   while (i < nodes.size()) {

@@ -114,7 +114,8 @@ void PassMaker::choose_inputs(PassStep& pass, ItemSet reach) {
 
 void PassMaker::choose_flags(PassStep& pass) {
   // What several queues or threads go through at a time is kept: who releases it first is free.
-  const bool shared = plan_.threads > 0 || (plan_.sim && plan_.nested);
+  const bool nests = plan_.nested || plan_.checkpoints;
+  const bool shared = plan_.threads > 0 || (plan_.sim && nests);
   pass.keep_graph = shared || !choices_.one_in(place_.in_script ? 8 : 4);
   pass.create_graph = plan_.create && choices_.one_in(3);
   if (pass.kind != PassStep::Kind::grad) return;

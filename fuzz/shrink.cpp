@@ -5,6 +5,7 @@
 #include "conformance/scenario/json.h"
 #include "fuzz/cut.h"
 #include "fuzz/index.h"
+#include "fuzz/stream_order.h"
 
 namespace gradcts::fuzz {
 
@@ -79,7 +80,10 @@ void for_each_tensor(Scenario& s, Use use) {
 class Shrinker {
  public:
   Shrinker(const Scenario& scenario, const FailureOf& failure_of, std::size_t most_tries)
-      : best_(scenario), failure_of_(failure_of), most_tries_(most_tries) {}
+      : best_(scenario),
+        failure_of_(failure_of),
+        most_tries_(most_tries),
+        streams_are_ordered_(orders_its_streams(scenario)) {}
   Shrunk run();
 
  private:
@@ -102,6 +106,7 @@ class Shrinker {
   Scenario best_;
   const FailureOf& failure_of_;
   const std::size_t most_tries_;
+  const bool streams_are_ordered_;  // and stay so, or a case would fail for another reason
   std::string failure_;
   std::size_t tries_ = 0;
   bool progress_ = false;
@@ -123,6 +128,7 @@ bool Shrinker::attempt(Scenario candidate, const Cut& cut) {
   } catch (const FormatError&) {
     return false;
   }
+  if (streams_are_ordered_ && !orders_its_streams(candidate)) return false;
   if (!fails_always(candidate)) return false;
   best_ = std::move(candidate);
   progress_ = true;
@@ -151,24 +157,14 @@ void Shrinker::try_each_step(Edit edit) {
   }
 }
 
-// A program must order its own streams: without its waits, and the reads that wait for the
-// gradients, a case fails for another reason. They go with the streams.
-bool orders_streams(const Scenario& s, const Step& step) {
-  const auto* with = std::get_if<WithStep>(&step.action);
-  return std::holds_alternative<StreamStep>(step.action) ||
-         (with != nullptr && with->stream != no_id) ||
-         (!s.streams.empty() && std::holds_alternative<ReadStep>(step.action));
-}
-
 void Shrinker::take_out_steps() {
   for (std::size_t i = at(best_.step_count); i-- > 0;) {
     if (i >= at(best_.step_count)) continue;
     Scenario candidate = best_;
     std::size_t taken = 0;
     for_each_list(candidate, [&](Steps& steps) {
-      taken += std::erase_if(steps, [&](const Step& step) {
-        return step.id == static_cast<StepId>(i) && !orders_streams(best_, step);
-      });
+      taken +=
+          std::erase_if(steps, [&](const Step& step) { return step.id == static_cast<StepId>(i); });
     });
     if (taken > 0) attempt(std::move(candidate));
   }
@@ -184,7 +180,7 @@ void Shrinker::unwrap() {
       const auto place = std::find_if(steps.begin(), steps.end(), [&](const Step& step) {
         return step.id == static_cast<StepId>(i);
       });
-      if (place == steps.end() || changed || orders_streams(best_, *place)) return;
+      if (place == steps.end() || changed) return;
       Steps body;
       for_each_body(*place, [&](Steps& inner) {
         for (Step& step : inner) body.push_back(std::move(step));
@@ -330,7 +326,6 @@ void Shrinker::simplify_steps() {
       return true;
     });
   });
-  if (!best_.streams.empty()) return;
   try_each_step([](Step& step) {
     auto* read = std::get_if<ReadStep>(&step.action);
     if (read == nullptr || read->values.size() + read->grads.size() <= 1) return false;

@@ -20,9 +20,10 @@ struct Shrunk {
   std::size_t tries = 0;  // scenarios that were run
 };
 
-// Every candidate is valid. Deterministic when `failure_of` is. A scenario with threads or devices
-// is run several times, the first time and for each candidate, and must fail alike in all of them:
-// what fails now and then would be shrunk to whatever fails by chance.
+// Every candidate is valid, and orders its streams if the scenario does (stream_order.h).
+// Deterministic when `failure_of` is. A scenario with threads or devices is run several times, the
+// first time and for each candidate, and must fail alike in all of them: what fails now and then
+// would be shrunk to whatever fails by chance.
 Shrunk shrink(const Scenario& scenario, const FailureOf& failure_of, std::size_t most_tries = 3000);
 
 // What is counted when one case is called smaller than another.

@@ -7,6 +7,7 @@
 #include "conformance/scenario/validate.h"
 #include "fuzz/cut.h"
 #include "fuzz/generate.h"
+#include "fuzz/stream_order.h"
 
 namespace gradcts::fuzz {
 namespace {
@@ -73,6 +74,72 @@ TEST(Shrink, TakesThreadsAway) {
   const Shrunk shrunk = shrink(b.build(), fails);
   EXPECT_EQ(threads_with_passes(shrunk.scenario), 2);
   EXPECT_TRUE(shrunk.scenario.barriers.empty());
+}
+
+// A program that runs a node on another stream than the rest, and reads at the end.
+Scenario on_two_streams(const std::string& leave_out = "") {
+  const std::vector<std::pair<std::string, std::string>> program{
+      {"leaf", R"({"do": "wait_stream", "stream": "a", "for": "b"})"},
+      {"", R"({"do": "read", "values": ["x"]})"},
+      {"in", R"({"do": "wait_stream", "stream": "b", "for": "a"})"},
+      {"", R"({"do": "with", "stream": "b", "steps": [{"do": "forward", "nodes": ["y"]}]})"},
+      {"out", R"({"do": "wait_stream", "stream": "a", "for": "b"})"},
+      {"", R"({"do": "backward", "roots": [{"value": "y", "seed": {"device": "sim:0",
+               "shape": [], "values": [5]}}]})"},
+      {"read", R"({"do": "read", "grads": ["x"]})"}};
+  std::string steps;
+  for (const auto& [name, step] : program) {
+    if (!name.empty() && name == leave_out) continue;
+    steps += (steps.empty() ? "" : ", ") + step;
+  }
+  const std::string script =
+      leave_out == "script" ? "" : R"(, {"do": "wait_stream", "stream": "a", "for": "b"})";
+  return read_scenario(parse_json(R"({"schema": "gradcts.scenario/1", "id": "fuzz/streams",
+    "title": "Two streams", "clauses": ["STREAM-2"],
+    "streams": [{"name": "a", "device": "sim:0"}, {"name": "b", "device": "sim:0"}],
+    "leaves": [{"name": "x", "value": {"device": "sim:0", "shape": [], "values": [3]},
+                "stream": "b"}],
+    "nodes": [{"name": "y", "op": "custom", "inputs": ["x"], "backward": {"steps": [
+      {"do": "backward", "roots": [{"value": "x", "seed": {"device": "sim:0", "shape": [],
+       "values": [2]}}]})" + script +
+                                  R"(]}}],
+    "program": [{"do": "with", "stream": "a", "steps": [)" +
+                                  steps + "]}]}"));
+}
+
+TEST(StreamOrder, NeedsEachWait) {
+  EXPECT_TRUE(orders_its_streams(on_two_streams()));
+  for (const char* wait : {"leaf", "in", "out", "read", "script"}) {
+    EXPECT_FALSE(orders_its_streams(on_two_streams(wait))) << wait;
+  }
+}
+
+TEST(StreamOrder, TheDefaultStreamIsOneOfThem) {
+  Scenario scenario = on_two_streams();
+  scenario.leaves[0].stream = no_id;
+  EXPECT_FALSE(orders_its_streams(scenario));
+}
+
+// Fails as long as some pass and some forward on a stream of its own are left.
+TEST(Shrink, KeepsStreamsOrdered) {
+  const auto fails = [](const Scenario& s) -> std::string {
+    const bool pass = has_step<PassStep>(s, [](const PassStep&) { return true; });
+    const bool second = has_step<WithStep>(s, [](const WithStep& with) {
+      return with.stream > 0 && !with.steps.empty() &&
+             std::holds_alternative<ForwardStep>(with.steps[0].action);
+    });
+    return pass && second ? "STREAM-2" : "";
+  };
+  int shrunk_cases = 0;
+  for (std::uint64_t i = 0; shrunk_cases < 5; ++i) {
+    const Scenario scenario = random_scenario(11, i);
+    if (fails(scenario).empty()) continue;
+    ++shrunk_cases;
+    const Shrunk shrunk = shrink(scenario, fails);
+    EXPECT_TRUE(orders_its_streams(shrunk.scenario)) << write_scenario(shrunk.scenario).dump(1);
+    // Both of these, the stream that they stand in, and the wait for it; what comes last is read.
+    EXPECT_LE(shrunk.scenario.step_count, 10) << write_scenario(shrunk.scenario).dump(1);
+  }
 }
 
 TEST(Shrink, LeavesAloneWhatFailsNowAndThen) {

@@ -731,6 +731,34 @@ TEST_F(CheckerOfThreads, DevicesHaveTheirOwn) {
       << "which thread called is not known";
 }
 
+// Both scripts of the first pass may fail, or one of them keeps the other from running. So the
+// result of the last pass, another error, is one of two or of three.
+TEST_F(Checker, ResultsWithoutAnOrderMatchByTheirError) {
+  use("'leaves': [{'name': 'x', 'value': {'device': 'sim:0', 'shape': [], 'values': [1]}},"
+      "           {'name': 'y', 'value': 1}, {'name': 'z', 'value': 1}],"
+      "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': ["
+      "            {'do': 'backward', 'roots': [{'value': 'z', 'seed': 1}]}]}},"
+      "          {'name': 'g', 'op': 'custom', 'inputs': ['y'], 'backward': {'steps': ["
+      "            {'do': 'throw', 'token': 'bad'}]}}],"
+      "'hooks': [{'name': 'h', 'kind': 'node_pre', 'on': 'accumulate:z', 'returns': [1, 1]}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'keep': true, 'roots': ["
+      "    {'value': 'f', 'seed': {'device': 'sim:0', 'shape': [], 'values': [1]}},"
+      "    {'value': 'g', 'seed': 1}]},"
+      "  {'do': 'requires_grad', 'value': 'z', 'on': false}, {'do': 'backward', 'roots': ["
+      "    {'value': 'f', 'seed': {'device': 'sim:0', 'shape': [], 'values': [1]}}]}]",
+      "'ERR-2'");
+  const StepId nested = scenario_.nodes[0].custom->backward.steps[0].id;
+  EXPECT_EQ(found([&] {
+              const auto of_nested = [&](const StepResult& result) {
+                return result.step == nested;
+              };
+              auto& steps = outcome_.steps;
+              steps.erase(std::find_if(steps.begin(), steps.end(), of_nested));
+              std::find_if(steps.begin(), steps.end(), of_nested)->occurrence = 0;
+            }),
+            "pass");
+}
+
 class CheckerOfStatements : public Checker {
  protected:
   void SetUp() override {

@@ -150,6 +150,19 @@ bool values_fit(const std::vector<std::optional<TensorValue>>& expected,
 
 }  // namespace
 
+bool error_fits(const ExpectedStep& expected, const std::optional<ErrorReport>& actual) {
+  const auto& own = expected.result.error;
+  if (!actual) return !own;
+  const auto among = [](const auto& list, const auto& one) {
+    return std::find(list.begin(), list.end(), one) != list.end();
+  };
+  const bool same = own && own->category == actual->category;
+  if (!same && !among(expected.allowed_errors, actual->category)) return false;
+  if (!own || actual->category != ErrorCategory::user) return true;
+  if (actual->token != own->token) return among(expected.allowed_tokens, actual->token);
+  return own->foreign == actual->foreign;
+}
+
 Evidence::Evidence(const Case& c) : Case(c) {
   match(
       expectation.events, outcome.events,
@@ -167,9 +180,7 @@ Evidence::Evidence(const Case& c) : Case(c) {
       [&](std::int32_t expected, std::int32_t actual) {
         const ExpectedStep& e = expectation.steps[static_cast<std::size_t>(expected)];
         const StepResult& a = outcome.steps[static_cast<std::size_t>(actual)];
-        return e.result.error.has_value() == a.error.has_value() &&
-               (!e.result.error || e.result.error->token == a.error->token) &&
-               values_fit(e.result.values, a.values, e.bound);
+        return error_fits(e, a.error) && values_fit(e.result.values, a.values, e.bound);
       },
       steps, surplus_steps);
 }

@@ -28,4 +28,8 @@ struct Evidence : Case {
 // else the expectation's own.
 std::string choose_clause(const Scenario& scenario, std::string_view owned, const char* own);
 
+// Whether what arrived is the error that was expected, or none where none was: for the scenario's
+// own, the same one (ERR-1).
+bool error_fits(const ExpectedStep& expected, const std::optional<ErrorReport>& actual);
+
 }  // namespace gradcts

@@ -146,6 +146,7 @@ void Interpreter::make_node(NodeId id) {
     inputs.push_back(defined(input));
     note_access(Access::Kind::read, value(input)->storage);
   }
+  if (spec_of(node.operation).in_place) note_access(Access::Kind::change, inputs[0]->storage);
   if (!modes_.recording_known) {
     const Restore recording(graph_.recording, true);
     if (graph_.records(inputs))
@@ -262,6 +263,19 @@ bool Interpreter::is_about(const Hook& hook, NodeId node, const std::vector<Valu
     concerned |= std::find(made.begin(), made.end(), id) != made.end();
   }
   return concerned;
+}
+
+// Of which nodes a step changes the hooks.
+void Interpreter::note_change_of_hooks(const Hook& hook) {
+  if (passes_.empty()) return;
+  if (hook.node != no_id) {
+    note_script_effect({Effect::Kind::change_hooks, nodes_[at(hook.node)]});
+  }
+  for (const ValueId id : hook.values) {
+    Tensor* tensor = value(id);
+    if (!tensor || !Graph::tracked(*tensor)) continue;
+    note_script_effect({Effect::Kind::change_hooks, graph_.edge_of(*tensor).node});
+  }
 }
 
 Registrations& Interpreter::tensor_hooks_of(Tensor* tensor) {
@@ -474,7 +488,7 @@ void Interpreter::run_steps(const Steps& steps, Errors errors) {
 
 void Interpreter::run_step(const Step& step, Errors errors) {
   Result outer = std::exchange(result_, Result());
-  const std::int32_t touched = touched_count();
+  const std::int32_t first_effect = effect_count();
   std::optional<Thrown> thrown;
   try {
     std::visit([&](const auto& action) { perform(action, step, errors); }, step.action);
@@ -493,7 +507,7 @@ void Interpreter::run_step(const Step& step, Errors errors) {
   } else {
     finish(step, expected);
   }
-  take_over_statements(step, expected, touched);
+  take_over_statements(step, expected, first_effect);
   result_ = std::move(outer);
   const bool ends_here = errors == Errors::stand || std::holds_alternative<TryStep>(step.action);
   if (thrown && !ends_here) throw std::move(*thrown);
@@ -515,12 +529,12 @@ bool Interpreter::depends_on_arrival(const StepExpectation& expect) const {
 
 // What only the author of the scenario can say.
 void Interpreter::take_over_statements(const Step& step, ExpectedStep& expected,
-                                       std::int32_t touched) {
+                                       std::int32_t first_effect) {
   if (!step.expect || !stands(*step.expect)) return;
   if (expected.result.error) expected.names = step.expect->names;
   if (!step.expect->or_error) return;
   expected.allowed_errors.push_back(*step.expect->or_error);
-  make_uncertain(0, 0, touched, touched_count());
+  make_uncertain(0, 0, first_effect, effect_count());
 }
 
 // A value is undefined when nothing made it, or when the step that makes it failed. It may be read,
@@ -553,7 +567,10 @@ void Interpreter::finish(const Step& step, ExpectedStep& expected) {
 }
 
 void Interpreter::perform(const ForwardStep& step, const Step&, Errors) {
-  for (NodeId node : step.nodes) make_node(node);
+  for (NodeId node : step.nodes) {
+    note_script_effect({Effect::Kind::forward, nullptr, node});
+    make_node(node);
+  }
 }
 
 // Inside a pass, on the running thread.
@@ -616,10 +633,12 @@ void Interpreter::perform(const PassStep& step, const Step& whole, Errors errors
   for (const CaptureHook& capture : step.capture_hooks) {
     note_destruction(scenario_.hooks[at(capture.hook)].destroyed, "ERR-3", {0, 1});
   }
-  for (const Root& root : step.roots) defined(root.value);
+  for (const Root& root : step.roots) {
+    note_access(Access::Kind::read, defined(root.value)->storage);
+  }
   for (const ValueId input : step.inputs.value_or(std::vector<ValueId>())) defined(input);
   if (step.future != no_id) return start_asynchronous(step);
-  const std::int32_t touched = touched_count();
+  const std::int32_t first_effect = effect_count();
   if (stopped_ && errors == Errors::travel) throw CannotTell("a nested pass after stop");
   Gradients results;
   {
@@ -632,7 +651,7 @@ void Interpreter::perform(const PassStep& step, const Step& whole, Errors errors
   if (stopped_) {  // SHUT-4: an error, or a fresh start
     result_.may_fail = {ErrorCategory::stopped};
     result_.clause = "SHUT-4";
-    make_uncertain(0, 0, touched, touched_count());
+    make_uncertain(0, 0, first_effect, effect_count());
   }
 }
 
@@ -646,18 +665,99 @@ void Interpreter::note_engine_threads(const PassStep& step) {
 }
 
 void Interpreter::make_uncertain(std::int32_t first_step, std::int32_t last_step,
-                                 std::int32_t first_touched, std::int32_t last_touched) {
+                                 std::int32_t first_effect, std::int32_t last_effect) {
+  using Kind = Effect::Kind;
   for (std::int32_t i = first_step; i < last_step; ++i) expectation_.steps[at(i)].required = false;
-  for (std::int32_t i = first_touched; i < last_touched; ++i) {
-    const Touched& touched = touched_[at(i)];
-    if (touched.tensor) touched.tensor->grad_unknown = true;
-    if (touched.kept != no_id) undetermined_[at(touched.kept)] = true;
+  for (std::int32_t i = first_effect; i < last_effect; ++i) {
+    const Effect& effect = effects_[at(i)];
+    switch (effect.kind) {
+      case Kind::add_to_grad:
+        static_cast<Tensor*>(effect.what)->grad_unknown = true;
+        break;
+      case Kind::keep:
+        undetermined_[at(effect.id)] = true;
+        break;
+      case Kind::release:
+        static_cast<GraphNode*>(effect.what)->release_unknown = true;
+        break;
+      case Kind::read_grad:
+      case Kind::visit:
+        break;
+      case Kind::change_hooks:
+      case Kind::set_leaf:
+      case Kind::forward:
+        throw CannotTell("a lasting change by a script that perhaps does not run");
+    }
   }
 }
 
-void Interpreter::make_kept_uncertain(std::int32_t first_touched) {
-  for (std::int32_t i = first_touched; i < touched_count(); ++i) {
-    if (touched_[at(i)].kept != no_id) undetermined_[at(touched_[at(i)].kept)] = true;
+void Interpreter::make_kept_uncertain(std::int32_t first_effect) {
+  for (std::int32_t i = first_effect; i < effect_count(); ++i) {
+    const Effect& effect = effects_[at(i)];
+    if (effect.kind == Effect::Kind::keep) undetermined_[at(effect.id)] = true;
+  }
+}
+
+bool Interpreter::has_script_effects(const Visit& visit) const {
+  const auto begin = effects_.begin();
+  return std::any_of(
+      begin + visit.first_effect, begin + visit.last_effect, [](const Effect& effect) {
+        return effect.kind != Effect::Kind::add_to_grad && effect.kind != Effect::Kind::keep;
+      });
+}
+
+bool Interpreter::has_effect(const Visit& visit, Effect::Kind kind, const void* what,
+                             std::int32_t id) const {
+  const auto begin = effects_.begin();
+  return std::any_of(begin + visit.first_effect, begin + visit.last_effect,
+                     [&](const Effect& effect) {
+                       return effect.kind == kind && effect.what == what && effect.id == id;
+                     });
+}
+
+void Interpreter::settle_unordered(const Visit& visit, const Visit& other) {
+  using Kind = Effect::Kind;
+  const auto also_visits = [&](const void* node) {
+    return other.node == node || has_effect(other, Kind::visit, node);
+  };
+  for (std::int32_t i = visit.first_effect; i < visit.last_effect; ++i) {
+    const Effect& effect = effects_[at(i)];
+    switch (effect.kind) {
+      case Kind::add_to_grad:
+      case Kind::keep:
+        break;
+      case Kind::read_grad:
+        if (has_effect(other, Kind::add_to_grad, effect.what)) {
+          auto& known = expectation_.steps[at(effect.id)].value_known;
+          if (effect.value < known.size()) known[effect.value] = false;
+        }
+        break;
+      case Kind::visit:
+        if (other.released && other.node == effect.what) {
+          throw CannotTell("a graph that is released while another pass may be in it");
+        }
+        break;
+      case Kind::release:
+        if (also_visits(effect.what)) {
+          throw CannotTell("a graph that is released while another pass may be in it");
+        }
+        break;
+      case Kind::change_hooks:
+        if (also_visits(effect.what)) {
+          throw CannotTell("hooks that change while their node may run");
+        }
+        break;
+      case Kind::set_leaf:
+        if (has_effect(other, Kind::add_to_grad, effect.what)) {
+          throw CannotTell("a leaf that is set while a pass may add to it");
+        }
+        break;
+      case Kind::forward:
+        if (has_effect(other, Kind::forward, nullptr, effect.id)) {
+          throw CannotTell("a node that two scripts may make in any order");
+        }
+        break;
+    }
   }
 }
 
@@ -707,6 +807,7 @@ void Interpreter::perform(const SetGradStep& step, const Step&, Errors) {
   leaf->grad = step.grad ? graph_.make(*step.grad) : nullptr;
   leaf->grad_unknown = false;
   note_access(Access::Kind::set_grad, leaf);
+  note_script_effect({Effect::Kind::set_leaf, leaf});
   if (leaf->grad && (leaf->grad->shape != leaf->shape || leaf->grad->type != leaf->type)) {
     throw CannotTell("a preset gradient of another kind than its leaf");
   }
@@ -725,18 +826,10 @@ void Interpreter::perform(const ReadStep& step, const Step&, Errors) {
   for (ValueId id : step.grads) {
     Tensor* tensor = defined(id);
     note_access(Access::Kind::read_grad, tensor);
+    note_script_effect({Effect::Kind::read_grad, tensor, step_count(), result_.values.size()});
     reducers_.refuse_early_use(*tensor);
-    report(tensor->grad, !tensor->grad_unknown && !changes_meanwhile(*tensor));
+    report(tensor->grad, !tensor->grad_unknown);
   }
-}
-
-// Whether a pass that is under way adds to the tensor's `.grad` at a time that no clause orders
-// against now: leaf accumulators that became ready together, nodes of several queues.
-bool Interpreter::changes_meanwhile(const Tensor& tensor) const {
-  const GraphNode* node = tensor.accumulator;
-  return node && std::any_of(passes_.begin(), passes_.end(), [&](const Running& running) {
-           return running.pass->is_unordered(node);
-         });
 }
 
 Tensor* Interpreter::through(Tensor* tensor, Through way) {
@@ -776,7 +869,7 @@ void Interpreter::perform(const KeepStep& step, const Step&, Errors) {
   }
   values_[at(step.as)] = through(kept, step.through);
   undetermined_[at(step.as)] = false;
-  touched_.push_back({nullptr, step.as});
+  effects_.push_back({Effect::Kind::keep, nullptr, step.as});
   add_hooks_at_creation(no_id, {step.as});
 }
 
@@ -796,6 +889,7 @@ void Interpreter::perform(const RequiresGradStep& step, const Step&, Errors) {
   }
   if (!is_differentiable(tensor->type)) throw CannotTell("requires_grad of integers");
   tensor->requires_grad = step.on;
+  note_script_effect({Effect::Kind::set_leaf, tensor});
 }
 
 void Interpreter::set_modes(const WithStep& step) {
@@ -927,6 +1021,7 @@ void Interpreter::perform(const QueueCallbackStep& step, const Step&, Errors) {
 }
 
 void Interpreter::perform(const HookStep& step, const Step&, Errors) {
+  note_change_of_hooks(scenario_.hooks[at(step.hook)]);
   if (step.add) {
     add_hook(step.hook);
   } else {

@@ -84,7 +84,7 @@ class Interpreter {
 
   // What happened so far, so that a pass can say later that a part of it is uncertain.
   std::int32_t step_count() const { return static_cast<std::int32_t>(expectation_.steps.size()); }
-  std::int32_t touched_count() const { return static_cast<std::int32_t>(touched_.size()); }
+  std::int32_t effect_count() const { return static_cast<std::int32_t>(effects_.size()); }
   // What was delivered for an announcement so far; null when nothing was (ASYNC-1).
   struct Delivery {
     Tensor* gradient = nullptr;
@@ -99,18 +99,59 @@ class Interpreter {
   // Whether the device lets a thread of the engine use it; one that has done so once does (DEV-5).
   bool may_use(Device device);
 
-  void touch(Tensor* tensor) {
-    touched_.push_back({tensor, no_id});
+  void note_added_to_grad(Tensor* tensor) {
+    effects_.push_back({Effect::Kind::add_to_grad, tensor});
     note_access(Access::Kind::add_to_grad, tensor);
   }
-  void make_uncertain(std::int32_t first_step, std::int32_t last_step, std::int32_t first_touched,
-                      std::int32_t last_touched);
+  // What a pass inside a script does to nodes of the graph.
+  enum class Nested : std::uint8_t { visit, release };
+  void note_nested(Nested what, GraphNode* node) {
+    if (passes_.size() < 2) return;
+    const bool visit = what == Nested::visit;
+    effects_.push_back({visit ? Effect::Kind::visit : Effect::Kind::release, node});
+  }
+  // Of the results of steps and of the effects in these ranges it is free whether they happen.
+  void make_uncertain(std::int32_t first_step, std::int32_t last_step, std::int32_t first_effect,
+                      std::int32_t last_effect);
   // What was kept since then, since it is of a gradient that is free.
-  void make_kept_uncertain(std::int32_t first_touched);
+  void make_kept_uncertain(std::int32_t first_effect);
+  // A visit of a node: which effects its scripts had, and whether it released the node.
+  struct Visit {
+    const GraphNode* node = nullptr;
+    bool released = false;
+    std::int32_t first_effect = 0, last_effect = 0;
+  };
+  bool has_script_effects(const Visit& visit) const;
+  // Two visits that no clause orders: what the first one saw of the second one's effects is free;
+  // throws CannotTell where that is not a mere value.
+  void settle_unordered(const Visit& visit, const Visit& other);
 
  private:
   class Inside;
   enum class Errors : std::uint8_t { stand, travel };
+
+  // What scripts and passes do, or see, that stays when they are over.
+  struct Effect {
+    enum class Kind : std::uint8_t {
+      add_to_grad,   // of the tensor
+      read_grad,     // of the tensor, as a value of the result of a step
+      keep,          // a value
+      visit,         // of a node by a nested pass
+      release,       // of a node by a nested pass
+      change_hooks,  // of a node
+      set_leaf,      // its `.grad` or requires_grad
+      forward        // of a node of the scenario, once more
+    };
+    Kind kind;
+    void* what = nullptr;     // Tensor or GraphNode
+    std::int32_t id = no_id;  // ValueId or NodeId; of a read: the result
+    std::size_t value = 0;    // of a read
+  };
+  bool has_effect(const Visit& visit, Effect::Kind kind, const void* what,
+                  std::int32_t id = no_id) const;
+  void note_script_effect(Effect effect) {
+    if (!passes_.empty()) effects_.push_back(effect);
+  }
 
   // What the threads of a `parallel` step did to what they may share.
   struct Access {
@@ -141,6 +182,7 @@ class Interpreter {
   bool is_about(const Hook& hook, NodeId node, const std::vector<ValueId>& made) const;
   void add_hook(HookId id);
   void remove_hook(HookId id);
+  void note_change_of_hooks(const Hook& hook);
   void add_to(Registrations& list, HookId id);
   void add_multi_hook(HookId id);
   Registrations& tensor_hooks_of(Tensor* tensor);
@@ -170,7 +212,7 @@ class Interpreter {
   Result result_;
   bool stands(const StepExpectation& expect) const;
   bool depends_on_arrival(const StepExpectation& expect) const;
-  void take_over_statements(const Step& step, ExpectedStep& expected, std::int32_t touched);
+  void take_over_statements(const Step& step, ExpectedStep& expected, std::int32_t first_effect);
 
   void perform(const ForwardStep& step, const Step& whole, Errors errors);
   void perform(const PassStep& step, const Step& whole, Errors errors);
@@ -219,7 +261,6 @@ class Interpreter {
   void call_when_done(const Future& future, CallbackId callback);
   Tensor* defined(ValueId id);
   Tensor* seed_of(const Seed& seed);
-  bool changes_meanwhile(const Tensor& tensor) const;
   Tensor* through(Tensor* tensor, Through way);
   void report(Tensor* tensor, bool known = true);
   void set_modes(const WithStep& step);
@@ -246,11 +287,7 @@ class Interpreter {
   std::vector<std::int32_t> makings_;                    // by NodeId
   std::vector<std::vector<Registrations*>> hook_lists_;  // by HookId: where it is registered
   std::vector<std::vector<Edge>> multi_targets_;         // by HookId
-  struct Touched {
-    Tensor* tensor = nullptr;  // whose `.grad` changed, or
-    ValueId kept = no_id;      // what was kept
-  };
-  std::vector<Touched> touched_;  // in order
+  std::vector<Effect> effects_;                          // in order
   std::vector<Access> accesses_;
   std::int32_t parallel_ = 0;             // how many `parallel` steps are running
   std::vector<std::int32_t> forks_seen_;  // by StepId

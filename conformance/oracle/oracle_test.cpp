@@ -736,6 +736,20 @@ TEST(Threads, WhatDependsOnTheirOrderIsNotKnownOrCannotBeTold) {
   EXPECT_NE(expect(changed, make_dialect("reference")).cannot_tell, "");
 }
 
+// Whether the pass goes through the change depends on the threads' order.
+TEST(Threads, AChangeInPlaceByOneAndAPassOfAnotherCannotBeTold) {
+  const Expectation expectation = expect(
+      scenario_of("'leaves': [{'name': 'x', 'value': 3}],"
+                  "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x']},"
+                  "          {'name': 'twice', 'op': 'scale_', 'inputs': ['y'], 'factor': 2}],"
+                  "'program': [{'do': 'forward', 'nodes': ['y']}, {'do': 'parallel', 'threads': ["
+                  "  {'name': 'a', 'steps': [{'do': 'forward', 'nodes': ['twice']}]},"
+                  "  {'name': 'b', 'steps': [{'do': 'backward', 'roots': [{'value': 'y',"
+                  "    'seed': 1}]}]}]}]"),
+      make_dialect("reference"));
+  EXPECT_EQ(expectation.cannot_tell, "a tensor that one thread changes and another uses");
+}
+
 TEST(Fork, AChildStartsFromTheParentsStateAndLeavesItAlone) {
   const Told told(
       "'leaves': [{'name': 'x', 'value': 2}],"
@@ -951,6 +965,150 @@ TEST(InPlace, WhatHooksOfAChangedViewSeeIsFree) {
   const Expectation changed =
       expect(scenario_of(body + ", 'returns': [3]" + program), make_dialect("reference"));
   EXPECT_NE(changed.cannot_tell, "");
+}
+
+// Its hook fires at another node than the one whose gradient may go past.
+TEST(InPlace, WhatAHookOverAChangedViewAndOthersSeesIsFree) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': [3, 4]}],"
+      "'nodes': [{'name': 'a', 'op': 'custom', 'inputs': ['x']},"
+      "  {'name': 'v', 'op': 'view', 'inputs': ['a'], 'shape': [2]},"
+      "  {'name': 'old', 'op': 'custom', 'inputs': ['v']},"
+      "  {'name': 'twice', 'op': 'scale_', 'inputs': ['v'], 'factor': 2}],"
+      "'hooks': [{'name': 'h', 'kind': 'multi', 'on': ['v', 'a']}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'old',"
+      "  'seed': [1, 2]}, {'value': 'v', 'seed': [5, 7]}]}]");
+  ASSERT_THAT(told.events_of("h"), testing::SizeIs(1));
+  EXPECT_FALSE(told.events_of("h")[0]->compare_values);
+}
+
+// A change goes past the node of its view: whether its hook starts a pass is free.
+TEST(InPlace, WhatAPassOfANodeThatNeedNotRunAddsIsFree) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': [3, 4]}, {'name': 'z', 'value': 4}],"
+      "'nodes': [{'name': 'a', 'op': 'custom', 'inputs': ['x']},"
+      "  {'name': 'v', 'op': 'view', 'inputs': ['a'], 'shape': [2]},"
+      "  {'name': 'twice', 'op': 'scale_', 'inputs': ['v'], 'factor': 2}],"
+      "'hooks': [{'name': 'h', 'kind': 'node_pre', 'on': 'v', 'steps': [{'do': 'backward',"
+      "  'roots': [{'value': 'z', 'seed': 5}]}]}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'v',"
+      "  'seed': [5, 7]}]}, {'do': 'read', 'grads': ['x', 'z']}]");
+  EXPECT_EQ(told.step("read").value_known, (std::vector<bool>{true, false}));
+}
+
+// ---- What scripts leave behind in a pass that may be refused beforehand (PRUNE-4)
+
+std::string reason_of(const std::string& body) {
+  return expect(scenario_of(body), make_dialect("reference")).cannot_tell;
+}
+
+const std::string refused_pass =
+    "'leaves': [{'name': 'x', 'value': 3}, {'name': 'z', 'value': 4}],"
+    "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x']},"
+    "          {'name': 'e', 'op': 'exp', 'inputs': ['z']}],"
+    "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'y', 'seed': 5}],"
+    "  'inputs': ['x', 'z']}, {'do': 'backward', 'roots': [{'value': 'e', 'seed': 0}]}],";
+
+TEST(Refused, AHookThatAScriptAddsCannotBeTold) {
+  EXPECT_EQ(reason_of(refused_pass +
+                      "'hooks': [{'name': 'late', 'kind': 'tensor', 'on': 'z', 'added': 'by_step'},"
+                      "  {'name': 'h', 'kind': 'tensor', 'on': 'y', 'steps': ["
+                      "    {'do': 'add_hook', 'hook': 'late'}]}]"),
+            "a lasting change by a script that perhaps does not run");
+}
+
+TEST(Refused, ANodeThatAScriptMakesAgainCannotBeTold) {
+  EXPECT_EQ(reason_of(refused_pass + "'hooks': [{'name': 'h', 'kind': 'tensor', 'on': 'y', 'steps':"
+                                     "  [{'do': 'forward', 'nodes': ['e']}]}]"),
+            "a lasting change by a script that perhaps does not run");
+}
+
+TEST(Refused, AGraphThatAPassOfAScriptReleasesIsReleasedOrNot) {
+  EXPECT_EQ(
+      reason_of(refused_pass + "'hooks': [{'name': 'h', 'kind': 'tensor', 'on': 'y', 'steps':"
+                               "  [{'do': 'backward', 'roots': [{'value': 'e', 'seed': 0}]}]}]"),
+      "a node that ran or did not in a pass that failed");
+}
+
+TEST(Refused, TheErrorOfACallbackIsOneOfTwo) {
+  const Told told(refused_pass +
+                  "'hooks': [{'name': 'h', 'kind': 'tensor', 'on': 'y', 'steps': ["
+                  "  {'do': 'queue_callback', 'callback': 'c'}]}],"
+                  "'callbacks': [{'name': 'c', 'steps': [{'do': 'throw', 'token': 'bad'}]}]");
+  EXPECT_THAT(told.step("grad").allowed_errors,
+              UnorderedElementsAre(ErrorCategory::user, ErrorCategory::unused_input));
+}
+
+// ---- Accumulators that are ready together (ORDER-4)
+
+const std::string two_accumulators =
+    "'leaves': [{'name': 'x', 'value': 3}, {'name': 'z', 'value': 4}],"
+    "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x', 'z']},"
+    "          {'name': 'e', 'op': 'exp', 'inputs': ['x']}],"
+    "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 5}]},"
+    "  {'do': 'backward', 'roots': [{'value': 'x', 'seed': 5}]}],";
+
+TEST(Tied, WhatANestedPassOfOneAddsAHookOfTheOtherMaySee) {
+  const Told told(two_accumulators +
+                  "'hooks': [{'name': 'h', 'kind': 'post_accumulate', 'on': 'z', 'steps': ["
+                  "    {'do': 'backward', 'roots': [{'value': 'x', 'seed': 1}]}]},"
+                  "  {'name': 'see', 'kind': 'node_post', 'on': 'accumulate:x', 'steps': ["
+                  "    {'do': 'read', 'grads': ['x']}]}]");
+  EXPECT_EQ(told.step("read").value_known, (std::vector<bool>{false}));
+  EXPECT_TRUE(told.step("read", 2).value_known.empty() || told.step("read", 2).value_known[0]);
+}
+
+TEST(Tied, AHookThatOneAddsToTheOtherCannotBeTold) {
+  EXPECT_EQ(reason_of(two_accumulators +
+                      "'hooks': [{'name': 'late', 'kind': 'tensor', 'on': 'z', 'added': 'by_step'},"
+                      "  {'name': 'h', 'kind': 'node_pre', 'on': 'accumulate:x', 'steps': ["
+                      "    {'do': 'add_hook', 'hook': 'late'}]}]"),
+            "hooks that change while their node may run");
+}
+
+TEST(Tied, AGraphThatBothGoThroughAndOneReleasesCannotBeTold) {
+  EXPECT_EQ(reason_of(two_accumulators +
+                      "'hooks': [{'name': 'keeps', 'kind': 'node_pre', 'on': 'accumulate:z',"
+                      "    'steps': [{'do': 'grad', 'roots': [{'value': 'e', 'seed': 0}],"
+                      "      'inputs': ['x'], 'keep': true}]},"
+                      "  {'name': 'releases', 'kind': 'node_pre', 'on': 'accumulate:x',"
+                      "    'steps': [{'do': 'grad', 'roots': [{'value': 'e', 'seed': 0}],"
+                      "      'inputs': ['x']}]}]"),
+            "a graph that is released while another pass may be in it");
+}
+
+// Which of the two comes last, and so fails, is free.
+TEST(Tied, AnErrorOfAHookOverBothCannotBeTold) {
+  EXPECT_EQ(reason_of(two_accumulators +
+                      "'hooks': [{'name': 'h', 'kind': 'multi', 'on': ['x', 'z'], 'steps': ["
+                      "    {'do': 'throw', 'token': 'bad'}]}]"),
+            "an error of a hook over several tensors that have no order");
+}
+
+// VAL-2 sums it to an element, which VAL-4 moves; or VAL-4 refuses it before.
+TEST(Validation, AGradientOfAnotherDeviceThatIsSummedToOneElementCannotBeTold) {
+  EXPECT_EQ(reason_of("'leaves': [{'name': 'x', 'value': 3}],"
+                      "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x'], 'backward': {"
+                      "  'returns': [{'tensor': {'device': 'sim:0', 'shape': [2],"
+                      "    'values': [1, 1]}}]}}],"
+                      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y',"
+                      "  'seed': 5}]}]"),
+            "a gradient of another device that is summed to one element");
+}
+
+// Leaf hooks run inside the accumulator there: while one waits for a pass on a device, the other
+// accumulator may begin and end.
+TEST(Order, WhatMayRunInsideAPausedVisitNeedNotFollowItsFirstEvent) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 3}, {'name': 'z', 'value': 4}, {'name': 'd', 'value': {"
+      "  'device': 'sim:0', 'shape': [], 'values': [1]}}],"
+      "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x', 'z']}],"
+      "'hooks': [{'name': 'h', 'kind': 'tensor', 'on': 'x', 'steps': [{'do': 'backward',"
+      "  'roots': [{'value': 'd', 'seed': {'device': 'sim:0', 'shape': [], 'values': [2]}}]}]}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 5}]}]",
+      "pytorch-1.13");
+  EXPECT_FALSE(told.ordered("enter accumulate:x", "enter accumulate:z"));
+  EXPECT_TRUE(told.ordered("exit y", "enter accumulate:z"));
 }
 
 }  // namespace

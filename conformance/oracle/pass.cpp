@@ -1,7 +1,5 @@
 #include "conformance/oracle/pass.h"
 
-#include <absl/container/flat_hash_set.h>
-
 #include <algorithm>
 #include <limits>
 
@@ -56,6 +54,7 @@ Gradients Pass::run() {
   deliver_seeds();
   trace_.required = trace_.required && !may_be_refused();
   serve();
+  settle_unordered();
   if (!outside_failures_.empty()) fail_from_outside();
   if (!failures_.empty()) fail_unordered();
   check_all_served();
@@ -409,10 +408,13 @@ void Pass::visit(std::int32_t index) {
   } catch (...) {
     trace_.required = required;
     note_order(entry);
+    if (entry.optional && !entry.node->leaf)
+      throw CannotTell("an error at a node that may not run");
     throw;
   }
   trace_.required = required;
   note_order(entry);
+  if (entry.optional && !entry.node->leaf) make_uncertain(entry);  // a leaf is its base's as well
   const GraphNode& node = *entry.node;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     pass_on(entry, node.edges[i]);
@@ -420,12 +422,12 @@ void Pass::visit(std::int32_t index) {
   }
 }
 
-void Pass::free_bypassed(const Entry& entry) {
-  if (!entry.bypassed) return;
-  for (std::int32_t i = entry.begun.events; i < trace_.event_count(); ++i) {
+// What hooks see, and keep, of a gradient that may go past its view's node.
+void Pass::free_values_since(const Moment& begin) {
+  for (std::int32_t i = begin.events; i < trace_.event_count(); ++i) {
     trace_.event(i).compare_values = false;
   }
-  in_.make_kept_uncertain(entry.begun.touched);
+  in_.make_kept_uncertain(begin.effects);
 }
 
 void Pass::refuse_change_by_hook(const Entry& entry) const {
@@ -460,7 +462,7 @@ void Pass::follow_order(const Entry& entry) {
 
 void Pass::note_order(Entry& entry) {
   entry.ended = now();
-  free_bypassed(entry);
+  if (entry.bypassed) free_values_since(entry.begun);
   if (entry.ended.events == entry.begun.events) return;
   entry.last = trace_.cursor;
   if (!(one_queue_ && one_maker_)) {
@@ -468,8 +470,10 @@ void Pass::note_order(Entry& entry) {
     return;
   }
   if (paused_at_ != no_id) {
-    ordinary_ = {{paused_at_, nullptr}};
-    accumulators_.clear();
+    if (pause_is_in_script_) {
+      ordinary_ = {{paused_at_, nullptr}};
+      accumulators_.clear();
+    }
     join(all_, entry.last);
     return;
   }
@@ -616,11 +620,17 @@ void Pass::call_multi_hook(HookId hook, const GraphNode& node, std::int32_t slot
   found->begun = now();
   try {
     in_.run_hook(hook, EventKind::multi_hook, gradients);
-  } catch (...) {
+  } catch (const Thrown&) {
     found->ended = now();
+    if (!here) throw CannotTell("an error of a hook over several tensors that have no order");
     throw;
   }
   found->ended = now();
+  const bool bypassed = std::any_of(targets.begin(), targets.end(), [&](const Edge& target) {
+    return hooks_run_at(target.node) &&
+           entries_[static_cast<std::size_t>(index_.at(target.node))].bypassed;
+  });
+  if (bypassed) free_values_since(found->begun);
   if (here) return;
   join(loose_, trace_.cursor);
   trace_.cursor = before;
@@ -637,36 +647,28 @@ bool Pass::may_follow(std::int32_t index, std::int32_t other) const {
   return entry.node->leaf && earlier.node->leaf && entry.ready_at == earlier.ready_at;
 }
 
-void Pass::pause() {
-  if (current_ == no_id || paused_at_ != no_id) return;
-  paused_at_ = entries_[static_cast<std::size_t>(current_)].begun.events;
-}
-
-bool Pass::is_unordered(const GraphNode* node) const {
-  const auto place = index_.find(node);
-  if (current_ == no_id || place == index_.end()) return false;
-  const Entry& other = entries_[static_cast<std::size_t>(place->second)];
-  if (!other.is_visited() || place->second == current_) return false;
-  if (!(one_queue_ && one_maker_)) {
-    const GraphNode* now = entries_[static_cast<std::size_t>(current_)].node;
-    return !reaches(node, now) && !reaches(now, node);
-  }
-  return other.waits_for == 0 && may_follow(current_, place->second);
-}
-
-bool Pass::reaches(const GraphNode* from, const GraphNode* to) const {
-  std::vector<const GraphNode*> todo{from};
-  absl::flat_hash_set<const GraphNode*> seen;
-  while (!todo.empty()) {
-    const GraphNode* next = todo.back();
-    todo.pop_back();
-    if (next == to) return true;
-    if (!seen.insert(next).second) continue;
-    for (const Edge& edge : next->edges) {
-      if (edge.node) todo.push_back(edge.node);
+// What visits without an order among them see of each other's scripts is free.
+void Pass::settle_unordered() {
+  const auto visit_of = [&](const Entry& entry) {
+    const bool released = entry.runs && !step_.keep_graph && !entry.node->saved.empty();
+    return Interpreter::Visit{entry.node, released, entry.begun.effects, entry.ended.effects};
+  };
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (!entries_[i].visited || !in_.has_script_effects(visit_of(entries_[i]))) continue;
+    const auto index = static_cast<std::int32_t>(i);
+    for (std::size_t j = 0; j < entries_.size(); ++j) {
+      const auto other = static_cast<std::int32_t>(j);
+      if (!entries_[j].visited || !may_follow(index, other) || !may_follow(other, index)) continue;
+      in_.settle_unordered(visit_of(entries_[i]), visit_of(entries_[j]));
     }
   }
-  return false;
+}
+
+void Pass::pause() {
+  if (current_ == no_id || paused_at_ != no_id) return;
+  const Entry& entry = entries_[static_cast<std::size_t>(current_)];
+  paused_at_ = entry.begun.events;
+  pause_is_in_script_ = entry.node->scripted;
 }
 
 bool Pass::is_surely_last(const GraphNode& node, const std::vector<Edge>& targets) const {
@@ -763,10 +765,10 @@ void Pass::call_node_hooks(Registrations& list, EventKind kind, Gradients& value
 
 void Pass::call_post_hooks(GraphNode& node, Gradients& outputs) {
   const std::int32_t first = trace_.event_count();
-  const std::int32_t touched = in_.touched_count();
+  const std::int32_t effects = in_.effect_count();
   const auto settle = [&] {
     if (computes_all(node)) return;
-    in_.make_kept_uncertain(touched);
+    in_.make_kept_uncertain(effects);
     for (std::int32_t i = first; i < trace_.event_count(); ++i) {
       ExpectedEvent& event = trace_.event(i);
       if (event.event.kind == EventKind::node_post_hook) event.compare_values = false;
@@ -785,6 +787,7 @@ void Pass::call_post_hooks(GraphNode& node, Gradients& outputs) {
 // the engine, so its enter and exit are not ordered against the scenario's own node hooks.
 Gradients Pass::run_node(Entry& entry) {
   GraphNode& node = *entry.node;
+  in_.note_nested(Interpreter::Nested::visit, &node);
   const Cursor before = trace_.cursor;
   std::int32_t enter = no_id;
   if (traced(node) && !node.scripted) {
@@ -814,6 +817,7 @@ Gradients Pass::run_node(Entry& entry) {
   if (node.hooks) call_post_hooks(node, outputs);
   check_edges(node, outputs);
   if (!step_.keep_graph) node.released = true;  // KEEP-1; not after an error (KEEP-5)
+  if (node.released && !node.saved.empty()) in_.note_nested(Interpreter::Nested::release, &node);
   check_nan(outputs);
   if (!exit.empty()) {
     const bool exit_is_last = trace_.cursor.size() == 1 && trace_.cursor[0].event == enter;
@@ -893,7 +897,7 @@ void Pass::accumulate(Entry& entry) {
 
 // LEAF-1, LEAF-2. Sharing of buffers must not show, so the oracle always makes a new tensor.
 void Pass::add_to_grad(Tensor& tensor, Tensor* gradient) {
-  in_.touch(&tensor);
+  in_.note_added_to_grad(&tensor);
   Tensor* old = tensor.grad;
   std::optional<Shape> strides;
   if (old) {
@@ -957,7 +961,11 @@ Tensor* Pass::validated(Tensor* gradient, const Slot& slot) {
       wrong.push_back(error_of(ErrorCategory::gradient_type, "VAL-3"));
     }
   }
-  if (gradient->device != slot.device && !(slot.shape.empty() && gradient->shape.empty())) {
+  const bool moves = gradient->device != slot.device;
+  if (moves && !strict && slot.shape.empty() && !gradient->shape.empty()) {
+    throw CannotTell("a gradient of another device that is summed to one element");
+  }
+  if (moves && !(slot.shape.empty() && gradient->shape.empty())) {
     wrong.push_back(error_of(ErrorCategory::gradient_device, "VAL-4"));
   }
   if (!wrong.empty()) {
@@ -1035,7 +1043,7 @@ void Pass::fail_unordered() {
   make_multi_hooks_uncertain();
   // STREAM-5 speaks of a call that returns: after an error nothing need have been waited for.
   if (!in_.scenario().streams.empty()) {
-    in_.make_uncertain(0, 0, started_.touched, in_.touched_count());
+    in_.make_uncertain(0, 0, started_.effects, in_.effect_count());
   }
   const bool may_be_left = in_.follows("ERR-5", "at-first-error");  // with nodes that still run
   trace_.cursor = all_.empty() || may_be_left ? begin_ : all_;
@@ -1083,12 +1091,12 @@ bool Pass::leads_to(std::int32_t index, std::int32_t target) const {
 }
 
 Pass::Moment Pass::now() const {
-  return {trace_.event_count(), in_.step_count(), in_.touched_count()};
+  return {trace_.event_count(), in_.step_count(), in_.effect_count()};
 }
 
 void Pass::make_uncertain(const Moment& begin, const Moment& end) {
   for (std::int32_t i = begin.events; i < end.events; ++i) trace_.event(i).required = false;
-  in_.make_uncertain(begin.steps, end.steps, begin.touched, end.touched);
+  in_.make_uncertain(begin.steps, end.steps, begin.effects, end.effects);
 }
 
 void Pass::make_uncertain(Entry& entry) {
@@ -1123,8 +1131,12 @@ void Pass::run_callbacks() {
   for (std::size_t i = 0; i < callbacks_.size(); ++i) {
     try {
       in_.run_callback(callbacks_[i].id);
-    } catch (Thrown&) {
+    } catch (Thrown& thrown) {
       if (i + 1 < callbacks_.size()) throw CannotTell("a callback after one that failed");
+      if (may_be_refused()) {
+        add_new(thrown.allowed, {ErrorCategory::unused_input});
+        make_all_uncertain();
+      }
       throw;
     }
   }

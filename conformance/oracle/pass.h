@@ -33,8 +33,6 @@ class Pass {
   bool will_run(const GraphNode* node) const;
   std::int64_t needed(const GraphNode& node) const;  // bit i: the gradient of input i is needed
   bool is_plain_backward() const;
-  // Whether the visit of this node and the one that is under way now may come in either order.
-  bool is_unordered(const GraphNode* node) const;
   // A pass inside the visit that is under way waits for another queue: from here on other nodes may
   // run inside that visit, on the same thread (REENT-2, any-ready).
   void pause();
@@ -47,9 +45,9 @@ class Pass {
     std::int32_t slot = 0;
   };
 
-  // How many events, results of steps and changed things there were.
+  // How many events, results of steps and effects there were.
   struct Moment {
-    std::int32_t events = 0, steps = 0, touched = 0;
+    std::int32_t events = 0, steps = 0, effects = 0;
   };
 
   // What the pass knows of a node.
@@ -101,7 +99,8 @@ class Pass {
   Gradients visit_parts(Entry& entry);
   void follow_order(const Entry& entry);
   void note_order(Entry& entry);
-  void free_bypassed(const Entry& entry);
+  void free_values_since(const Moment& begin);
+  void settle_unordered();
   void refuse_change_by_hook(const Entry& entry) const;
   void pass_on(const Entry& entry, const Edge& edge);
   void call_tensor_hooks(Entry& entry, std::size_t slot);
@@ -110,7 +109,6 @@ class Pass {
   void call_multi_hook(HookId hook, const GraphNode& node, std::int32_t slot, Tensor* gradient);
   bool hooks_run_at(const GraphNode* node) const;
   bool may_follow(std::int32_t index, std::int32_t other) const;
-  bool reaches(const GraphNode* from, const GraphNode* to) const;
   bool is_surely_last(const GraphNode& node, const std::vector<Edge>& targets) const;
   void retain(Entry& entry, std::size_t slot);
   std::vector<std::pair<std::int64_t, std::size_t>> tensors_by_first_hook(
@@ -188,7 +186,9 @@ class Pass {
   Cursor accumulators_;             // leaf accumulators since then
   Cursor all_;                      // what the end of the pass follows
   std::int32_t paused_at_ = no_id;  // the first event of the first visit that was paused
-  Cursor loose_;                    // and what no node follows
+  bool pause_is_in_script_ =
+      true;       // else that event, traced by hooks, need not be the first in time
+  Cursor loose_;  // and what no node follows
 };
 
 }  // namespace gradcts::oracle

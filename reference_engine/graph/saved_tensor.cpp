@@ -82,6 +82,8 @@ void SavedTensor::save(const Tensor& tensor) {
     // An in-place operation may give the tensor a new history that leads here: no cycle (LIFE-1).
     content->edge = state->producer;
     content->tensor = tensor.alias();
+  } else if (!requires_grad(tensor)) {  // it may be given a first history, to the same effect
+    content->tensor = tensor.alias();
   } else {
     content->tensor = tensor;
   }
