@@ -816,7 +816,7 @@ TEST_F(CheckerOfStatements, WordsWithSignsAtTheirEndsBeginAndEndThere) {
 }
 
 TEST_F(CheckerOfStatements, AShapeWithoutDimensionsIsNamedByEveryText) {
-  use_names({Shape{}});
+  use_names({Mention(std::in_place_type<Shape>)});
   EXPECT_EQ(with_text("no number"), "pass");
 }
 
