@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -468,6 +469,12 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     run_steps(scenario_.callbacks[at(id)].steps, context);
   }
 
+  // The settings of a `with` step that is running, which belong to its thread.
+  struct OpenHooks {
+    std::optional<typename B::Settings>* settings = nullptr;  // null: there are none
+    std::thread::id thread;
+  };
+
   // Nobody hears of an error: it stands in the results of the steps.
   void run_destructor(CallbackId id) noexcept {
     LifeToken running(running_);
@@ -633,12 +640,16 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   }
 
   void perform(const CloseHooksStep& step, StepId, Context&, Values&) {
-    std::optional<typename B::Settings>* open = nullptr;
+    OpenHooks open;
     {
       std::lock_guard lock(hooks_mutex_);
-      open = std::exchange(open_hooks_[at(step.hook)], nullptr);
+      OpenHooks& known = open_hooks_[at(step.hook)];
+      if (known.settings && known.thread != std::this_thread::get_id()) {
+        throw NotOffered("closing the saved-tensor hooks of another thread");
+      }
+      open = std::exchange(known, {});
     }
-    if (open) open->reset();
+    if (open.settings) open.settings->reset();
   }
 
   void perform(const ReducerStep& step, StepId, Context&, Values& values) {
@@ -733,13 +744,13 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
     struct Opened {
       Opened(Interpreter& i, HookId h, std::optional<typename B::Settings>* s)
           : interpreter(i), hook(h) {
-        set(s);
+        set({s, std::this_thread::get_id()});
       }
-      ~Opened() { set(nullptr); }
-      void set(std::optional<typename B::Settings>* s) {
+      ~Opened() { set({}); }
+      void set(OpenHooks open) {
         if (hook == no_id) return;
         std::lock_guard lock(interpreter.hooks_mutex_);
-        interpreter.open_hooks_[at(hook)] = s;
+        interpreter.open_hooks_[at(hook)] = open;
       }
       Interpreter& interpreter;
       const HookId hook;
@@ -892,7 +903,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   std::vector<std::atomic<std::int32_t>> throws_;  // by StepId: how often it ran
   Mutex hooks_mutex_;                              // of all that follows
   std::vector<std::vector<HookHandle>> hooks_;
-  std::vector<std::optional<typename B::Settings>*> open_hooks_;  // by HookId, of saved hooks
+  std::vector<OpenHooks> open_hooks_;  // by HookId, of saved hooks
   std::vector<std::shared_ptr<void>> announced_;
   std::vector<std::shared_ptr<PassEnd<B>>> passes_;  // by FutureId
   // By ReducerId and rank; each is its rank's alone.
