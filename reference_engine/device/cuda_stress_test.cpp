@@ -502,10 +502,18 @@ TEST_F(Cuda, STREAM_2_a_copy_between_devices_waits_for_its_source) {
 }
 
 TEST_F(Cuda, STREAM_3_the_source_of_a_copy_between_devices_is_kept) {
+  // The stream that copies waits for the copy. The memory belongs to another one, which does not.
   for (int round = 1; round <= 50; ++round) {
     const StreamGuard writer(streams[0]);
-    spin_on(current_stream(second), 300);
-    const Tensor copy = to_device(filled(round), second);  // freed long before the copy is made
+    Tensor source = filled(round);
+    Tensor copy;
+    {
+      const StreamGuard copier(streams[1]);
+      wait_stream(streams[1], streams[0]);
+      spin_on(current_stream(second), 300);
+      copy = to_device(source, second);
+    }
+    source = Tensor();  // freed long before the copy is made
     const Tensor next = filled(-round);
     synchronize(streams[0]);
     EXPECT_EQ(value_of(copy), round);
