@@ -81,14 +81,11 @@ ProgramCache::Found ProgramCache::find(GraphWalk& walk, const std::vector<Target
 
 // The walk ended before that node, or at the end of a known graph.
 void ProgramCache::explain(Found& found, GraphWalk& walk, std::uint32_t number, bool with_reason) {
-  if (found.cause == MissCause::asked || found.cause == MissCause::order) {
-    if (with_reason) found.reason = words_of(found.cause);
-    return;
-  }
+  const bool is_known_graph = found.cause != MissCause::none_known;
   const bool at_end = found.nodes == found.branch->keys.nodes.size();
   const Branch* known = found.branch;
   if (at_end) known = known->children.empty() ? nullptr : known->children[0].get();
-  if (known == nullptr) {
+  if (is_known_graph || known == nullptr) {
     if (with_reason) found.reason = words_of(found.cause);
     return;
   }

@@ -68,7 +68,7 @@ using ProgramPointer = std::shared_ptr<const Program>;
 // Why no program fitted a pass (COMP-8): in what it differs from the graph that is most like it. A
 // size or a number is never a cause (COMP-3).
 enum class MissCause : std::uint8_t {
-  none_known,  // no program is known at all, or none of a graph that begins as this one does
+  none_known,  // no program is known at all
   node,        // another kind of node
   edges,       // the same nodes, connected otherwise
   order,       // the same graph, made in another order
