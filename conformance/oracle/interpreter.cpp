@@ -106,7 +106,7 @@ Interpreter::Interpreter(const Scenario& scenario, const Dialect& dialect, Expec
       forks_seen_(at(scenario.step_count), 0),
       deliveries_(scenario.announcements.size()),
       futures_(scenario.futures.size()),
-      throws_(at(scenario.step_count)),
+      throws_(at(scenario.step_count), 0),
       closed_hooks_(scenario.hooks.size(), false),
       undetermined_(scenario.values.size(), false) {
   for (const Refusal& refusal : scenario.configuration.refusals) refusals_.push_back(refusal.times);
@@ -680,9 +680,6 @@ void Interpreter::make_uncertain(std::int32_t first_step, std::int32_t last_step
       case Kind::release:
         static_cast<GraphNode*>(effect.what)->release_unknown = true;
         break;
-      case Kind::count_call:
-        --throws_[at(effect.id)].least;
-        break;
       case Kind::read_grad:
       case Kind::visit:
         break;
@@ -758,11 +755,6 @@ void Interpreter::settle_unordered(const Visit& visit, const Visit& other) {
       case Kind::forward:
         if (has_effect(other, Kind::forward, nullptr, effect.id)) {
           throw CannotTell("a node that two scripts may make in any order");
-        }
-        break;
-      case Kind::count_call:
-        if (has_effect(other, Kind::count_call, nullptr, effect.id)) {
-          throw CannotTell("calls of a throwing step that have no order");
         }
         break;
     }
@@ -1015,14 +1007,8 @@ void Interpreter::perform(const LockStep&, const Step&, Errors) {}
 void Interpreter::perform(const StreamStep&, const Step&, Errors) {}
 
 void Interpreter::perform(const ThrowStep& step, const Step& whole, Errors) {
-  if (step.on_call != 0) {
-    note_script_effect({Effect::Kind::count_call, nullptr, whole.id});
-    Calls& calls = throws_[at(whole.id)];
-    ++calls.least;
-    ++calls.most;
-    if (step.on_call < calls.least || step.on_call > calls.most) return;
-    if (calls.least != calls.most) throw CannotTell("a call that is the one to throw, or is not");
-  }
+  const std::int32_t call = ++throws_[at(whole.id)];
+  if (step.on_call != 0 && step.on_call != call) return;
   Thrown thrown = error_of(ErrorCategory::user, "ERR-1");
   thrown.error.token = step.token;
   thrown.error.foreign = step.foreign;

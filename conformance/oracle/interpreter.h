@@ -140,12 +140,11 @@ class Interpreter {
       release,       // of a node by a nested pass
       change_hooks,  // of a node
       set_leaf,      // its `.grad` or requires_grad
-      forward,       // of a node of the scenario, once more
-      count_call     // of a step that throws on one of its calls
+      forward        // of a node of the scenario, once more
     };
     Kind kind;
     void* what = nullptr;     // Tensor or GraphNode
-    std::int32_t id = no_id;  // ValueId, NodeId or StepId; of a read: the result
+    std::int32_t id = no_id;  // ValueId or NodeId; of a read: the result
     std::size_t value = 0;    // of a read
   };
   bool has_effect(const Visit& visit, Effect::Kind kind, const void* what,
@@ -295,11 +294,8 @@ class Interpreter {
   bool stopped_ = false;
   std::vector<std::optional<Delivery>> deliveries_;  // by announcement
   std::vector<Future> futures_;                      // by FutureId
-  struct Calls {
-    std::int32_t least = 0, most = 0;  // differ where it is free whether scripts ran
-  };
-  std::vector<Calls> throws_;           // by StepId: how often it ran
-  std::vector<bool> closed_hooks_;      // by HookId
+  std::vector<std::int32_t> throws_;                 // by StepId: how often it ran
+  std::vector<bool> closed_hooks_;                   // by HookId
   std::vector<bool> undetermined_;      // by ValueId: kept where an error may come first
   std::vector<std::int32_t> refusals_;  // left, by Configuration::refusals
   std::vector<Device> used_devices_;

@@ -1039,46 +1039,6 @@ TEST(Refused, TheErrorOfACallbackIsOneOfTwo) {
               UnorderedElementsAre(ErrorCategory::user, ErrorCategory::unused_input));
 }
 
-// The call in the pass that is refused perhaps did not happen: the next one is the first or second.
-TEST(Refused, WhichCallAStepIsAtIsFree) {
-  const auto thrown_on_call = [](int on_call) {
-    return "'leaves': [{'name': 'x', 'value': 3}, {'name': 'z', 'value': 4}],"
-           "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': ["
-           "  {'do': 'throw', 'token': 'bad', 'on_call': " +
-           std::to_string(on_call) +
-           "}]}}],"
-           "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'y', 'seed': 5}],"
-           "  'inputs': ['x', 'z'], 'keep': true},"
-           "  {'do': 'backward', 'roots': [{'value': 'y', 'seed': 5}]}]";
-  };
-  EXPECT_EQ(reason_of(thrown_on_call(1)), "a call that is the one to throw, or is not");
-  EXPECT_EQ(reason_of(thrown_on_call(2)), "a call that is the one to throw, or is not");
-  EXPECT_EQ(Told(thrown_on_call(3)).error("backward"), std::nullopt);
-}
-
-TEST(Refused, WhatADeviceRefusedCannotBeTold) {
-  EXPECT_EQ(
-      reason_of(
-          "'leaves': [{'name': 'x', 'value': {'device': 'sim:0', 'shape': [], 'values': [3]}},"
-          "  {'name': 'z', 'value': 4}],"
-          "'configuration': {'refusals': [{'device': 'sim:0', 'times': 1}]},"
-          "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
-          "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'y',"
-          "  'seed': {'device': 'sim:0', 'shape': [], 'values': [5]}}], 'inputs': ['x', 'z']}]"),
-      "whether a device refused a pass that is refused");
-}
-
-TEST(Refused, TheErrorOfADeliveryIsOneOfTwo) {
-  const Told told(
-      "'announcements': [{'name': 'a', 'to': 't'}],"
-      "'leaves': [{'name': 'x', 'value': 3}, {'name': 'z', 'value': 4}],"
-      "'nodes': [{'name': 't', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
-      "'program': [{'do': 'forward'}, {'do': 'deliver', 'announcement': 'a', 'error': 'lost'},"
-      "  {'do': 'grad', 'roots': [{'value': 't', 'seed': 5}], 'announced': ['a'],"
-      "   'inputs': ['x', 'z']}]");
-  EXPECT_THAT(told.step("grad").allowed_errors, testing::Contains(ErrorCategory::unused_input));
-}
-
 // ---- Accumulators that are ready together (ORDER-4)
 
 const std::string two_accumulators =

@@ -259,7 +259,6 @@ void Pass::find_refused_devices() {
     if (!entry.is_visited() || entry.node->slots.empty()) continue;
     const Device device = entry.node->slots[0].device;
     if (device.type == DeviceType::cpu || in_.may_use(device)) continue;
-    if (may_be_refused()) throw CannotTell("whether a device refused a pass that is refused");
     outside_failures_.push_back(error_of(ErrorCategory::device_failure, "DEV-5"));
     return;
   }
@@ -1034,7 +1033,6 @@ void Pass::fail_from_outside() {
   };
   for (const Thrown& other : outside_failures_) also(other);
   for (const Failure& failure : failures_) also(failure.thrown);
-  if (may_be_refused()) add_new(first.allowed, {ErrorCategory::unused_input});
   throw first;
 }
 

@@ -73,8 +73,8 @@ ProgramCache::Found ProgramCache::find(GraphWalk& walk, const std::vector<Target
     }
   }
   explain(found, walk, number, with_reason);
-  for (; found.is_on_cpu && number < walk.nodes().size(); ++number) {
-    found.is_on_cpu = walk.record(number, found.rest);
+  for (; found.is_on_one_device && number < walk.nodes().size(); ++number) {
+    found.is_on_one_device = walk.record(number, found.rest);
   }
   return found;
 }

@@ -29,14 +29,14 @@ class ProgramCache {
     ProgramPointer program;                   // null: none fits
     MissCause cause = MissCause::none_known;  // why
     std::string reason;                       // the same in words, if they are asked for
-    bool is_on_cpu = true;                    // otherwise there is no program for such a graph
+    bool is_on_one_device = true;             // otherwise there is no program for such a graph
     // For insert(): the keys that were known, and those that were not.
     Branch* branch = nullptr;
     std::size_t nodes = 0;  // of the branch
     std::size_t edges = 0;
     KeyRun rest;
   };
-  // Completes the walk if every node of it runs on the CPU.
+  // Completes the walk if every node of it runs on its device.
   Found find(GraphWalk& walk, const std::vector<Target>* targets, bool with_reason);
 
   // Puts the program where find() ended, with the cache unchanged since. Returns how many programs

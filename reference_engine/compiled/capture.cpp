@@ -14,6 +14,7 @@ class DryRun {
       : task_(task), walk_(walk), program_(program), places_(walk.nodes().size(), no_place) {
     program_.roles.resize(walk.nodes().size(), Program::Role::none);
     program_.steps.reserve(task.planned);
+    program_.planned.reserve(task.planned);
   }
 
   void run() {
@@ -43,6 +44,7 @@ class DryRun {
     const Node& node = *state.node;
     const std::uint32_t number = walk_.number(node);
     ProgramStep step{number, places_[number], state.capture};
+    program_.planned.push_back(task_.states.find_index(node));
     task_.states.forget(state);
     step.runs = state.needed;
     program_.roles[number] = step.runs ? Program::Role::runs : Program::Role::captured;

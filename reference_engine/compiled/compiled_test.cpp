@@ -5,6 +5,7 @@
 #include "reference_engine/compiled/compiler.h"
 
 #include <barrier>
+#include <set>
 #include <thread>
 
 #include "reference_engine/memory/live_count.h"
@@ -233,7 +234,7 @@ TEST_F(Compiled, COMP_8_the_log_tells_what_is_not_compiled) {
   EXPECT_THAT(gradient_values(x), ElementsAre(6));
   EXPECT_EQ(compiler->statistics().not_compiled, 1);
   EXPECT_TRUE(compiler->empty());
-  EXPECT_THAT(log, HasSubstr("not compiled: a node does not run on the CPU"));
+  EXPECT_THAT(log, HasSubstr("not compiled: its nodes run on several devices"));
 }
 
 TEST_F(Compiled, the_text_of_a_program_tells_each_step) {
@@ -305,6 +306,76 @@ TEST_F(Compiled, COMP_7_an_error_leaves_nothing_behind) {
   backward({build()});
   EXPECT_THAT(gradient_values(x), ElementsAre(6));
   EXPECT_EQ(compiles(), 1);
+}
+
+// ---- On a device -------------------------------------------------------------------------------
+
+Tensor leaf_on(Device device, double number) {
+  return leaf({number}, ScalarType::float64, device);
+}
+
+Tensor seed_on(Device device) {
+  return vector_of({1}, ScalarType::float64, device);
+}
+
+TEST_F(Compiled, COMP_1_a_pass_on_one_device_is_replayed_by_its_worker) {
+  std::set<std::thread::id> threads;
+  for (const Device device : {sim0, sim1, cpu}) {
+    Tensor x = leaf_on(device, 3);
+    Tensor y =
+        custom({x}, [&](Gradients g) { return threads.insert(std::this_thread::get_id()), g; });
+    backward({mul(y, x)}, {seed_on(device)});
+    EXPECT_THAT(gradient_values(x), ElementsAre(6));
+  }
+  EXPECT_EQ(threads.size(), 3);
+  EXPECT_EQ(compiles(), 1);
+  EXPECT_EQ(hits(), 2);
+  EXPECT_EQ(compiler->statistics().not_compiled, 0);
+}
+
+// The eager engine adds up what came from several nodes by their place in its plan: 2^53 + 1 + 1 is
+// another number in another order.
+TEST_F(Compiled, COMP_1_sums_on_a_device_are_made_in_the_engines_order) {
+  const auto gradient = [] {
+    Tensor x = leaf_on(sim0, 1);
+    Tensor y = scale(x, 1);
+    Tensor sum = add(add(scale(y, 1), scale(y, 9007199254740992.0)), add(scale(y, 1), scale(y, 1)));
+    backward({sum, scale(y, 1)}, {seed_on(sim0), seed_on(sim0)});
+    return gradient_values(x);
+  };
+  const auto compiled = gradient();
+  const auto replayed = gradient();
+  EXPECT_EQ(hits(), 1);
+  Engine::default_engine().set_compiler(nullptr);
+  const auto eager = gradient();
+  EXPECT_EQ(compiled, eager);
+  EXPECT_EQ(replayed, eager);
+}
+
+TEST_F(Compiled, COMP_7_a_replay_on_a_device_inside_another_one) {
+  Tensor x = leaf_on(sim0, 1);
+  std::function<void(int)> pass = [&](int depth) {
+    backward({custom({x},
+                     [&, depth](Gradients g) {
+                       if (depth > 0) pass(depth - 1);
+                       return g;
+                     })},
+             {seed_on(sim0)});
+  };
+  pass(200);
+  EXPECT_THAT(gradient_values(x), ElementsAre(201));
+  EXPECT_EQ(compiles(), 1);
+}
+
+TEST_F(Compiled, ERR_1_a_node_on_a_device_that_throws_in_a_replay) {
+  for (int i = 0; i < 2; ++i) {
+    Tensor x = leaf_on(sim0, 1);
+    Tensor y = custom({x}, [](Gradients) -> Gradients { throw std::runtime_error("no"); });
+    const Tensor root = mul(y, y);
+    EXPECT_EQ(message_of([&] { backward({root}, {seed_on(sim0)}); }), "no");
+    EXPECT_FALSE(gradient(x).defined());
+  }
+  EXPECT_EQ(hits(), 1);
 }
 
 // ---- Nested and side by side -------------------------------------------------------------------

@@ -18,6 +18,7 @@ void Compiler::plan(GraphTask& task, const std::vector<Target>* targets) {
   bool is_new = false;
   ProgramPointer program;
   std::uint32_t walk_id;
+  Device device;
   NumberedNodes nodes;
   {
     LockGuard lock(GraphWalk::mutex());
@@ -26,7 +27,7 @@ void Compiler::plan(GraphTask& task, const std::vector<Target>* targets) {
     program = found.program;
     if (program) {
       ++statistics_.hits;
-    } else if (found.is_on_cpu) {
+    } else if (found.is_on_one_device) {
       program = make_program(task, targets, walk);
       if (log_) line = compiled_line(*program, found.reason);
       ++statistics_.compiles_by_cause[static_cast<std::size_t>(found.cause)];
@@ -35,15 +36,18 @@ void Compiler::plan(GraphTask& task, const std::vector<Target>* targets) {
       is_new = true;
     } else {
       ++statistics_.not_compiled;
-      if (log_) line = "not compiled: a node does not run on the CPU";
+      if (log_) line = "not compiled: its nodes run on several devices";
     }
     walk_id = walk.id();
+    device = walk.device();
     nodes = walk.take_nodes();
   }
   if (log_ && !line.empty()) log_(line);
   if (!program) return plan_pass(task, targets);
   if (is_new && program_log_) program_log_(text_of(*program, nodes));
   task.is_pruned = targets != nullptr;
+  task.is_local = device.is_cpu() || program->steps.empty();
+  if (!task.is_local && !is_new) task.device_queues.emplace_back(device, nullptr);
   link_captures(task, *program);
   task.compiled = std::make_unique<Replay>(std::move(program), std::move(nodes), walk_id);
 }

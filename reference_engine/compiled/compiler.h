@@ -34,7 +34,7 @@ struct CompilerStatistics {
   std::uint64_t compiles = 0;  // programs made: as many passes missed
   std::array<std::uint64_t, miss_cause_count> compiles_by_cause{};  // by MissCause
   std::uint64_t evictions = 0;     // programs let go because there were too many
-  std::uint64_t not_compiled = 0;  // passes with a node elsewhere than on the CPU
+  std::uint64_t not_compiled = 0;  // passes whose nodes run on several devices
   std::uint64_t programs = 0;      // held now
 };
 

@@ -52,7 +52,10 @@ Mutex& GraphWalk::mutex() {
 }
 
 GraphWalk::GraphWalk(const GraphTask& task, const std::vector<Target>* targets)
-    : id_(next_walk()), roots_(task.roots), lowest_(targets ? lowest_of(*targets) : 0) {
+    : id_(next_walk()),
+      roots_(task.roots),
+      device_(task.roots.empty() ? Device{} : task.roots[0].edge.node->stream().device),
+      lowest_(targets ? lowest_of(*targets) : 0) {
   nodes_.push_back(nullptr);
 }
 
@@ -63,7 +66,7 @@ bool GraphWalk::record(std::uint32_t number, KeyRun& keys) {
     return true;
   }
   const Node& node = *nodes_[number];
-  if (!node.runs_on_cpu()) return false;
+  if (!runs_here(node)) return false;
   const std::type_info& type = typeid(node);
   const Edges& edges = node.next_edges();
   keys.nodes.push_back(
@@ -96,7 +99,7 @@ bool GraphWalk::is_of_another_kind(std::uint32_t number, const NodeKey& key) con
 std::string GraphWalk::difference(std::uint32_t number, const NodeKey& key, const EdgeKey* edges) {
   const std::size_t before = nodes_.size();
   KeyRun found;
-  if (!record(number, found)) return "a node that does not run on the CPU";
+  if (!record(number, found)) return "a node on another device";
   forget_after(before);
   const NodeKey& node = found.nodes[0];
   const std::string known = "; known graphs have ";

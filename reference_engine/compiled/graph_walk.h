@@ -47,6 +47,9 @@ class GraphWalk {
 
   std::uint32_t id() const { return id_; }
 
+  // On which all nodes run that are matched or recorded: that of the first root.
+  Device device() const { return device_; }
+
   // By number; the first one is null and stands for the roots. All of them, when every one of them
   // was matched or recorded.
   const NumberedNodes& nodes() const { return nodes_; }
@@ -61,13 +64,13 @@ class GraphWalk {
     if (number == 0) return match_edges(key, edges, roots_.size(), RootEdge{roots_.data()});
     const Node& node = *nodes_[number];
     const std::type_info& type = typeid(node);
-    if (key.type != &type || key.slots != node.slot_count() || !node.runs_on_cpu()) return false;
+    if (key.type != &type || key.slots != node.slot_count() || !runs_here(node)) return false;
     if (key.kind && key.kind != &static_cast<const Operation&>(node).kind()) return false;
     const Edges& next = node.next_edges();
     return match_edges(key, edges, next.size(), next.begin());
   }
 
-  // Adds the next node's key. False, and the walk is over, if the node does not run on the CPU.
+  // Adds the next node's key. False, and the walk is over, if the node runs on another device.
   bool record(std::uint32_t number, KeyRun& keys);
 
   // Is the node of another kind than the key, or only connected otherwise?
@@ -114,6 +117,10 @@ class GraphWalk {
     return true;
   }
 
+  bool runs_here(const Node& node) const {
+    return node.runs_on_cpu() ? device_.is_cpu() : node.stream().device == device_;
+  }
+
   bool is_below(const Node& node) const {
     return lowest_ != 0 && node.topological_number() < lowest_;
   }
@@ -123,6 +130,7 @@ class GraphWalk {
 
   const std::uint32_t id_;
   const absl::Span<const Root> roots_;
+  const Device device_;
   std::uint64_t lowest_ = 0;  // topological number of what was asked for; 0: everything is walked
   NumberedNodes nodes_;
 };

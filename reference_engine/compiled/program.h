@@ -38,11 +38,14 @@ struct Program {
   std::vector<PlannedDelivery> deliveries;
   std::uint32_t places = 0;
 
+  // By step, the place of its node in the engine's plan: on a device sums are made in this order
+  // (ACC-5).
+  std::vector<std::uint32_t> planned;
+
   enum class Role : std::uint8_t { none, captured, runs };
   std::vector<Role> roles;  // by the node's number
 
-  // ---- What a pass must be like, beside its graph, for the program to fit
-  // --------------------------
+  // ---- What a pass must be like, beside its graph, to fit --------------------------------------
 
   // The nodes with steps, accumulators aside, from the one that was made last. The order of steps
   // depends on it, and on nothing else that is not in the graph (ORDER-1).

@@ -1,5 +1,6 @@
 #include "reference_engine/compiled/replay.h"
 
+#include "reference_engine/engine/deliveries.h"
 #include "reference_engine/engine/node_evaluation.h"
 #include "reference_engine/engine/thread_context.h"
 
@@ -26,11 +27,16 @@ namespace {
 
 // As in a pass from a queue, this is not yet part of the pass for what a sum may record.
 void Replay::deliver_seeds(GraphTask& task) {
-  const PlannedDelivery* delivery = program_->seeds.data();
-  for (Root& root : task.roots) {
-    const PlannedDelivery to = *delivery++;
+  if (!task.is_local) deliveries_.resize(program_->places);
+  for (std::size_t i = 0; i < task.roots.size(); ++i) {
+    Root& root = task.roots[i];
+    const PlannedDelivery to = program_->seeds[i];
     if (to.node == 0) continue;
-    add_to_slot(*root.edge.node, places_[to.place], to.slot, std::move(root.seed));
+    if (task.is_local) {
+      add_to_slot(*root.edge.node, places_[to.place], to.slot, std::move(root.seed));
+    } else {
+      put_down(deliveries_[to.place], root.edge, i, std::move(root.seed));
+    }
   }
 }
 
@@ -64,8 +70,27 @@ inline void Replay::run_step(GraphTask& task, const ProgramStep& step, const Tab
   inputs.clear();
 }
 
-void Replay::run(GraphTask& task) {
-  const Tables tables{nodes_.data(), places_.data(), program_->deliveries.data()};
+void Replay::put_down_outputs(const Node& node, Gradients& outputs, const ProgramStep& step) {
+  const Edges& edges = node.next_edges();
+  if (edges.size() != step.deliveries) throw_changed_count(node, step.deliveries);
+  const std::uint32_t planned = program_->planned[&step - program_->steps.data()];
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    const PlannedDelivery& to = program_->deliveries[step.first_delivery + i];
+    if (to.node == 0) continue;
+    if (edges[i].node.get() != nodes_[to.node]) throw_changed(node, edges[i], *nodes_[to.node]);
+    put_down(deliveries_[to.place], edges[i], delivery_order(planned, i), std::move(outputs[i]));
+  }
+}
+
+void Replay::run_on_device(GraphTask& task, const ProgramStep& step) {
+  Node& node = *nodes_[step.node];
+  run_on_streams(task, node, step.first_capture, step.runs,
+                 std::exchange(deliveries_[step.place], {}),
+                 [&](Gradients& outputs) { put_down_outputs(node, outputs, step); });
+}
+
+template <typename RunStep>
+inline void Replay::run_steps(GraphTask& task, RunStep&& run_step) {
   ThreadMode& mode = thread_mode();
   ThreadStateGuard state;
   state.enter(task);
@@ -73,14 +98,23 @@ void Replay::run(GraphTask& task) {
   const ProgramStep* const end = step + program_->steps.size();
   try {
     for (; step != end; ++step) {
-      mode.running.node = tables.nodes[step->node];
-      run_step(task, *step, tables);
+      mode.running.node = nodes_[step->node];
+      run_step(*step);
       state.settle(task);
     }
   } catch (...) {
     take_error(task, *nodes_[step->node]);
     places_.clear();
+    deliveries_.clear();
   }
+}
+
+void Replay::run(GraphTask& task) {
+  if (!task.is_local) {
+    return run_steps(task, [&](const ProgramStep& step) { run_on_device(task, step); });
+  }
+  const Tables tables{nodes_.data(), places_.data(), program_->deliveries.data()};
+  run_steps(task, [&](const ProgramStep& step) { run_step(task, step, tables); });
 }
 
 Program::Role Replay::role(const Node& node) const {

@@ -1,4 +1,8 @@
 // A pass that is replayed with a program: no ready queue, no table of states, no lock.
+//
+// Where all nodes run on a device, its worker replays the pass as one entry of its queue. Then
+// gradients are put down and added up as they are in a pass from a queue (deliveries.h): nodes have
+// streams, which have to wait for each other (STREAM-2).
 #pragma once
 
 #include "absl/container/flat_hash_map.h"
@@ -15,7 +19,7 @@ class Replay final : public CompiledPass {
       : program_(std::move(program)),
         nodes_(std::move(nodes)),
         walk_(walk),
-        places_(program_->places) {}
+        places_(program_->places) {}  // of the CPU; for a device they are made with the seeds
 
   void deliver_seeds(GraphTask& task) override;
   void run(GraphTask& task) override;
@@ -30,6 +34,10 @@ class Replay final : public CompiledPass {
     Gradients* places;
     const PlannedDelivery* deliveries;
   };
+  template <typename RunStep>
+  void run_steps(GraphTask& task, RunStep&& run_step);
+  void run_on_device(GraphTask& task, const ProgramStep& step);
+  void put_down_outputs(const Node& node, Gradients& outputs, const ProgramStep& step);
   static void run_step(GraphTask& task, const ProgramStep& step, const Tables& tables);
   static void deliver(const Node& node, Gradients& outputs, const ProgramStep& step,
                       const Tables& tables);
@@ -40,6 +48,7 @@ class Replay final : public CompiledPass {
   const NumberedNodes nodes_;
   const std::uint32_t walk_;
   absl::InlinedVector<Gradients, 4> places_;
+  std::vector<std::vector<Delivery>> deliveries_;  // by place, where a device runs the nodes
   mutable absl::flat_hash_map<const Node*, std::uint32_t> numbers_;  // made when first needed
 };
 

@@ -102,7 +102,7 @@ class Engine {
   void set_nesting_limit(int limit);
   int nesting_limit() const;
 
-  // Passes whose nodes all run on the CPU are compiled and replayed from now on: see
+  // Passes whose nodes all run on one device are compiled and replayed from now on: see
   // compiled/compiler.h. Null: no longer. Passes that have started are not concerned.
   void set_compiler(std::shared_ptr<PassCompiler> compiler);
 

@@ -34,7 +34,7 @@ void wait_for_results(GraphTask& task) {
 }
 
 void run_nodes(GraphTask& task) {
-  if (task.compiled) {
+  if (task.compiled && task.is_local) {
     task.compiled->run(task);
   } else {
     serve(&task);
@@ -145,7 +145,11 @@ void EngineState::start(GraphTask& task) {
     LockGuard lock(task.mutex);
     task.deliveries.resize(task.states.size());
   }
-  if (task.compiled) return task.compiled->deliver_seeds(task);
+  if (task.compiled) {
+    task.compiled->deliver_seeds(task);
+    if (!task.is_local) push_replay(task, *task.queue);
+    return;
+  }
   std::uint32_t order = 0;
   for (Root& root : task.roots) {
     deliver_seed(task, root.edge, std::move(root.seed), order++, *task.queue);

@@ -1,9 +1,9 @@
 #include "reference_engine/engine/node_run.h"
 
-#include <algorithm>
-
+#include "reference_engine/engine/deliveries.h"
 #include "reference_engine/engine/node_evaluation.h"
 #include "reference_engine/engine/thread_context.h"
+#include "reference_engine/graph/leaf_accumulator.h"
 
 namespace gradcts::reference {
 namespace {
@@ -20,16 +20,21 @@ inline ReadyEntry entry_of(GraphTask& task, NodeState& state) {
   return {ReadyEntry::make_priority(task.depth, state.node->sequence_number()), &task, &state};
 }
 
-// Puts a node that has all it waits for into the ready queue of its device. `own_queue` is the
-// thread's, if it has one.
-[[gnu::noinline]] void push_ready(GraphTask& task, NodeState& state, ReadyQueue* own_queue) {
-  ReadyQueue& queue = task.is_local ? *own_queue : task.queue_of(*state.node);
+// `own_queue` is the thread's, if it has one.
+void push_entry(GraphTask& task, const ReadyEntry& entry, ReadyQueue& queue,
+                ReadyQueue* own_queue) {
   task.add_outstanding();
   if (&queue == own_queue) {
-    queue.push_own(entry_of(task, state));
-  } else if (!queue.push(entry_of(task, state))) {
+    queue.push_own(entry);
+  } else if (!queue.push(entry)) {
     task.finish_one();
   }
+}
+
+// Puts a node that has all it waits for into the ready queue of its device.
+[[gnu::noinline]] void push_ready(GraphTask& task, NodeState& state, ReadyQueue* own_queue) {
+  ReadyQueue& queue = task.is_local ? *own_queue : task.queue_of(*state.node);
+  push_entry(task, entry_of(task, state), queue, own_queue);
 }
 
 // The state of the edge's node, if it waits for deliveries; null if it takes no part.
@@ -57,21 +62,10 @@ inline void deliver_local(GraphTask& task, const Node& node, Gradients& outputs,
   }
 }
 
-// Puts the gradient down for the thread that will run the node: see Note [Two kinds of pass]. The
-// event is recorded now, on the stream that has just written, and only if another one will read.
-void put_down(GraphTask& task, const Edge& edge, std::uint64_t order, Tensor gradient,
-              Stream producer) GRADCTS_REQUIRES(task.mutex) {
-  if (!gradient.defined()) return;
-  const bool crosses = producer != edge.node->slot(edge.slot).stream;
-  Event written = crosses ? record_event(producer) : nullptr;
-  task.deliveries[task.states.find_index(*edge.node)].push_back(
-      {edge.slot, order, std::move(gradient), producer, std::move(written)});
-}
-
-void put_down(GraphTask& task, const Edge& edge, std::uint64_t order, Tensor gradient)
+// Where gradients for the edge's node are put down: see Note [Two kinds of pass].
+std::vector<Delivery>& deliveries_for(GraphTask& task, const Edge& edge)
     GRADCTS_REQUIRES(task.mutex) {
-  const Stream producer = gradient.defined() ? current_stream(gradient.device()) : Stream{};
-  put_down(task, edge, order, std::move(gradient), producer);
+  return task.deliveries[task.states.find_index(*edge.node)];
 }
 
 void deliver_shared(GraphTask& task, const Node& node, std::uint32_t index, Gradients& outputs,
@@ -84,34 +78,15 @@ void deliver_shared(GraphTask& task, const Node& node, std::uint32_t index, Grad
       if (!edges[i]) continue;
       NodeState* next = receiver(task, node, edges[i]);
       if (!next) continue;
-      put_down(task, edges[i], (std::uint64_t{index} + 1) << 32 | i, std::move(outputs[i]));
+      put_down(deliveries_for(task, edges[i]), edges[i], delivery_order(index, i),
+               std::move(outputs[i]));
       if (--next->missing == 0) ready.push_back(next);
     }
   }
   for (NodeState* state : ready) push_ready(task, *state, &queue);
 }
 
-// Adds up what was put down, on the node's thread and stream, in an order that does not depend on
-// which came first (ACC-5).
-Gradients add_up(const Node& node, std::vector<Delivery> deliveries) {
-  std::sort(deliveries.begin(), deliveries.end(),
-            [](const Delivery& a, const Delivery& b) { return a.order < b.order; });
-  Gradients sums(node.slot_count());
-  for (Delivery& delivery : deliveries) {
-    const Stream reader = node.slot(delivery.slot).stream;
-    wait_event(reader, delivery.written);
-    register_use(delivery.gradient, reader);
-    detail::add_to_sum(sums[delivery.slot], std::move(delivery.gradient));
-  }
-  return sums;
-}
-
 // ---- One node ----------------------------------------------------------------------------------
-
-bool any_defined(const Gradients& gradients) {
-  return std::any_of(gradients.begin(), gradients.end(),
-                     [](const Tensor& gradient) { return gradient.defined(); });
-}
 
 // Once the state is forgotten nothing arrives at it any more, and nobody empties it later.
 class TakenInputs {
@@ -138,28 +113,6 @@ inline void run_local(GraphTask& task, NodeState& state, WorkingThread& thread) 
   deliver_local(task, node, outputs, thread.queue);
 }
 
-// Streams of the node's slots are current while it runs, each on its device (STREAM-1).
-class NodeStreams {
- public:
-  explicit NodeStreams(const Node& node) : first_(node.stream()) {
-    for (std::uint32_t slot = 1; slot < node.slot_count(); ++slot) {
-      const Stream stream = node.slot(slot).stream;
-      if (stream.device == node.stream().device || stream.device.is_cpu()) continue;
-      previous_.push_back(current_stream(stream.device));
-      set_current_stream(stream);
-    }
-  }
-  ~NodeStreams() {
-    for (auto it = previous_.rbegin(); it != previous_.rend(); ++it) set_current_stream(*it);
-  }
-  NodeStreams(const NodeStreams&) = delete;
-  NodeStreams& operator=(const NodeStreams&) = delete;
-
- private:
-  StreamGuard first_;
-  absl::InlinedVector<Stream, 2> previous_;
-};
-
 [[gnu::noinline]] void run_shared(GraphTask& task, NodeState& state, WorkingThread& thread) {
   std::uint32_t index;
   std::vector<Delivery> deliveries;
@@ -169,15 +122,9 @@ class NodeStreams {
     deliveries = std::move(task.deliveries[index]);
     task.states.forget(state);
   }
-  const NodeStreams streams(*state.node);
-  Gradients inputs = add_up(*state.node, std::move(deliveries));
-  receive(task, *state.node, state.capture, inputs);
-  if (!state.needed) return;
-  Node& node = *state.node;
-  const bool writes_leaf = node.next_edges().empty() && any_defined(inputs);
-  Gradients outputs = evaluate(task, node, inputs);
-  if (writes_leaf) note_written(task, node.stream());
-  if (!task.has_error()) deliver_shared(task, node, index, outputs, thread.queue);
+  run_on_streams(
+      task, *state.node, state.capture, state.needed, std::move(deliveries),
+      [&](Gradients& outputs) { deliver_shared(task, *state.node, index, outputs, thread.queue); });
 }
 
 inline void run_node(GraphTask& task, NodeState& state, WorkingThread& thread) {
@@ -195,6 +142,7 @@ inline void run_entry(const ReadyEntry& entry, ThreadStateGuard& state, WorkingT
   GraphTask& task = *entry.task;
   if (!task.has_error()) {
     if (state.current() != &task) state.enter(task);
+    if (!entry.state) return task.compiled->run(task);
     try {
       run_node(task, *entry.state, thread);
     } catch (...) {
@@ -236,7 +184,7 @@ void deliver_seed(GraphTask& task, const Edge& root, Tensor seed, std::uint32_t 
     LockGuard lock(task.mutex);
     state = task.states.find(*root.node);
     if (!state || !state->takes_part()) return;
-    put_down(task, root, order, std::move(seed));
+    put_down(deliveries_for(task, root), root, order, std::move(seed));
     is_ready = --state->missing == 0;
   }
   if (is_ready) push_ready(task, *state, &own_queue);
@@ -249,10 +197,15 @@ void deliver_announced(GraphTask& task, const Edge& edge, Tensor& gradient, Stre
     LockGuard lock(task.mutex);
     state = task.states.find(*edge.node);
     if (!state || !state->takes_part()) return;
-    put_down(task, edge, order, std::move(gradient), producer);
+    put_down(deliveries_for(task, edge), edge, order, std::move(gradient), producer);
     if (--state->missing != 0) return;
   }
   push_ready(task, *state, nullptr);
+}
+
+void push_replay(GraphTask& task, ReadyQueue& own_queue) {
+  const std::uint64_t priority = ReadyEntry::make_priority(task.depth, LeafAccumulator::sequence);
+  push_entry(task, {priority, &task, nullptr}, *task.device_queues.front().second, &own_queue);
 }
 
 bool is_edge_needed_in_pass(const void* pass, const Edge& edge) {

@@ -21,6 +21,9 @@ void deliver_seed(GraphTask& task, const Edge& root, Tensor seed, std::uint32_t 
 void deliver_announced(GraphTask& task, const Edge& edge, Tensor& gradient, Stream producer,
                        std::uint32_t order);
 
+// Lets the worker of the pass's one device replay it. `own_queue` is the thread's.
+void push_replay(GraphTask& task, ReadyQueue& own_queue);
+
 // For RunningNode.
 bool is_edge_needed_in_pass(const void* pass, const Edge& edge);
 

@@ -10,8 +10,8 @@ class GraphTask;
 class Node;
 struct Target;
 
-// A planned pass that needs no table of states and no ready queue. Used by the one thread that runs
-// the pass.
+// A planned pass that needs no table of states, and no ready queue for its nodes. Used by the one
+// thread that runs the pass: the caller's, or the worker of the one device on which all nodes run.
 class CompiledPass {
  public:
   virtual ~CompiledPass() = default;

@@ -24,7 +24,7 @@ struct NodeState;
 struct ReadyEntry {
   std::uint64_t priority;
   GraphTask* task;
-  NodeState* state;
+  NodeState* state;  // null: the whole pass, which is replayed
 
   int depth() const { return static_cast<int>(priority >> sequence_bits); }
 
