@@ -2,9 +2,12 @@
 
 The usual tools write a file for each mutant, and each costs the compiler's time and a link; that is most of
 what a trial costs here. So the changes of a source are put into one copy of it, each behind a question: `if (a <
-b)` becomes `if (MUTANT(17) ? (a <= b) : (a < b))`, and the environment says which number is on. One build gives
-all of them. What is changed are conditions, values that are returned or kept, loops and statements; what does
-not compile is left out.
+b)` becomes `if (MUTANT(17) ? (a <= b) : (a < b))`, and the environment says which number is on (GRADCTS_MUTANT). One
+build gives all of them. What is changed are conditions, values that are returned or kept, loops and statements; what
+does not compile is left out.
+
+At its end a program appends the numbers of the questions that it came by to the file that GRADCTS_REACHED names: who
+never asks for a change cannot notice it.
 """
 import collections
 import concurrent.futures
@@ -17,11 +20,30 @@ from engine_build import BuildFailed
 from patch_files import ROOT
 
 SWITCH = """#pragma once
+#include <cstdio>
 #include <cstdlib>
 namespace gradcts_mutants {
+constexpr int size = %d;
 inline const int on = std::getenv("GRADCTS_MUTANT") ? std::atoi(std::getenv("GRADCTS_MUTANT")) : 0;
+inline bool is_reached[size];  // written by any thread, and always the same
+inline bool is_on(int number) {
+  is_reached[number] = true;
+  return number == on;
 }
-#define MUTANT(number) (gradcts_mutants::on == (number))
+struct AtTheEnd {
+  ~AtTheEnd() {
+    const char* path = std::getenv("GRADCTS_REACHED");
+    std::FILE* file = path ? std::fopen(path, "a") : nullptr;
+    if (!file) return;
+    for (int number = 1; number < size; ++number) {
+      if (is_reached[number]) std::fprintf(file, "%%d\\n", number);
+    }
+    std::fclose(file);
+  }
+};
+inline const AtTheEnd at_the_end;
+}
+#define MUTANT(number) gradcts_mutants::is_on(number)
 """
 BETWEEN = " @ "  # the parts of a change's key
 EXCHANGED = (("<=", "<"), (">=", ">"), ("==", "!="), ("!=", "=="), ("<", "<="), (">", ">="), ("&&", "||"), ("||", "&&"))
@@ -306,7 +328,7 @@ def compile_all(build, changes, folder, jobs=1):
     """The build's objects to those with all the changes, and the changes that are in them. Each file is to be part of
     one object."""
     switch = folder / "switch.h"
-    switch.write_text(SWITCH)
+    switch.write_text(SWITCH % (1 + max((change.number for change in changes), default=0)))
     by_output = collections.defaultdict(list)
     for change in changes:
         output, = build.objects_of(types.SimpleNamespace(files=[change.file]))

@@ -1,15 +1,18 @@
 """Changes by rule of the judges' sources, the checker and the oracle: do the suite's own tests notice each?
 
 First the unit tests of checker, oracle and runner. What these let pass is given to all scenarios on the reference
-engine: the oracle and an engine that shares no code with it must agree.
+engine: the oracle and an engine that shares no code with it must agree. Only those are asked that come by the change when
+none is on.
 """
+import concurrent.futures
 import json
 import os
 import pathlib
 import re
 import resource
 import subprocess
-import types
+import tempfile
+import time
 
 import changes
 from change_record import Record
@@ -25,7 +28,7 @@ FOLDERS = ("checker", "oracle")
 ON_THE_ENGINE = "reference: "  # before the scenario that notices
 # Words for people; and what may change without being wrong: room that is asked for, moves instead of copies.
 HARMLESS = re.compile(r"reserve\(|static_cast<void>|static_assert|std::move\(|= (delete|default);|text \+=")
-SECONDS = 20  # of a processor, for a program; the slowest takes 4
+SECONDS = 20  # of a processor, for a program; the slowest takes 2
 SECONDS_WITHOUT_WORK = 600
 SECONDS_FOR_A_SCENARIO = 120  # a judge makes no engine hang: what looks like it is a busy machine
 MEMORY = 4 << 30  # a loop without an end fills it
@@ -40,55 +43,127 @@ def all_changes():
     return [change for change in found if change.kind != "statement" or "/checker/" in change.file]
 
 
+class Failed(Exception):
+    """A program is not all as expected without a change: it says nothing about changes."""
+
+
+class UnitTests:
+    """Tests of one program. Those that can notice a change run together, until one fails."""
+
+    def __init__(self, program, which):
+        self.program = program
+        listed = run([program, "--gtest_list_tests", f"--gtest_filter={which}"]).stdout
+        self.reached = {name: set() for name in tests_listed(listed)}  # test to the changes that it comes by
+
+    def command(self, names):
+        return [self.program, "--gtest_fail_fast", f"--gtest_filter={':'.join(names)}"]
+
+    def look(self, name, notes):
+        done = run(self.command([name]), notes=notes)
+        if done.returncode != 0:
+            raise Failed(f"{name} fails without a change: {done.stdout}{done.stderr}")
+
+    def notices(self, change):
+        names = [name for name, reached in self.reached.items() if change.number in reached]
+        done = run(self.command(names), change) if names else None
+        return f"{self.program.name}: {failed_test(done.stdout)}" if done and done.returncode != 0 else None
+
+
+class Scenarios:
+    """All scenarios on the reference engine, an area at a time, those first that take the least."""
+
+    def __init__(self, command, engine):
+        self.command, self.engine = command, engine
+        self.reached = {path: set() for path in sorted((ROOT / "conformance" / "suites").iterdir())
+                        if path.is_dir() and path.name != "expectations"}
+
+    def run(self, area, folder, change=None, notes=None):
+        """The scenario that is not as expected, or what else is wrong; None where all is well."""
+        report = folder / "report.jsonl"
+        done = run([self.command, "run", "--engine", self.engine, "--suites", area, "--timeout", str(SECONDS_FOR_A_SCENARIO),
+                    "--max-failures", "1", "--report", f"json={report}"], change, notes)
+        return None if done.returncode == 0 else failed_scenario(report, done)
+
+    def look(self, area, notes):
+        wrong = self.run(area, notes.parent, notes=notes)
+        if wrong:
+            raise Failed(f"{wrong} is not as expected without a change")
+
+    def notices(self, change):
+        for area, reached in self.reached.items():
+            if change.number in reached:
+                with tempfile.TemporaryDirectory(prefix="gradcts-mutant-") as folder:
+                    wrong = self.run(area, pathlib.Path(folder), change)
+                if wrong:
+                    return ON_THE_ENGINE + wrong
+        return None
+
+
 class Programs:
-    """The unit tests and the command, with all the changes in them; and those that are."""
+    """The unit tests and the command, with all the changes in them; those that are; and who comes by which."""
 
     def __init__(self, build, chosen, folder, jobs):
-        self.build = build
         names = [COMMAND, *(name for name, _ in UNIT_TESTS)]
-        builds = self.builds = {name: EngineBuild(build, name) for name in names}
+        builds = {name: EngineBuild(build, name) for name in names}
         made, self.changes = changes.compile_all(builds[COMMAND], chosen, folder, jobs)
-        self.paths = {}
+        paths = {}
         for name, program in builds.items():
-            inside = folder / name
-            inside.mkdir()
-            self.paths[name] = program.link(name, {output: made[output] for output in program.objects_among(made)}, inside)
+            objects = program.objects_among(made)
+            if objects:
+                inside = folder / name
+                inside.mkdir()
+                paths[name] = program.link(name, {output: made[output] for output in objects}, inside)
+        short, long = ([UnitTests(paths[name], which) for name, which in tests if name in paths]
+                       for tests in (UNIT_TESTS, LONG_TESTS))
+        engine = build / "lib" / "gradcts" / "libgradcts-reference.so"
+        self.stages = [*short, Scenarios(paths[COMMAND], engine), *long] if paths else []
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            list(pool.map(look_all, self.stages))
 
     def noticed(self, change):
         """Who notices first; None where all is as expected."""
-        return (self._noticed_by_tests(change, UNIT_TESTS) or self._noticed_on_the_engine(change)
-                or self._noticed_by_tests(change, LONG_TESTS))
-
-    def _noticed_by_tests(self, change, tests):
-        for name, which in tests:
-            if not self.builds[name].objects_of(types.SimpleNamespace(files=[change.file])):
-                continue
-            done = run([self.paths[name], "--gtest_fail_fast", f"--gtest_filter={which}"], change)
-            if done.returncode != 0:
-                return f"{name}: {failed_test(done.stdout)}"
-        return None
-
-    def _noticed_on_the_engine(self, change):
-        report = self.paths[COMMAND].parent / f"{change.number}.jsonl"
-        engine = self.build / "lib" / "gradcts" / "libgradcts-reference.so"
-        done = run([self.paths[COMMAND], "run", "--engine", engine, "--suites", ROOT / "conformance" / "suites",
-                    "--timeout", str(SECONDS_FOR_A_SCENARIO), "--max-failures", "1", "--report", f"json={report}"], change)
-        return None if done.returncode == 0 else ON_THE_ENGINE + failed_scenario(report, done)
+        return next((by for stage in self.stages if (by := stage.notices(change))), None)
 
 
-def run(command, change):
+def look_all(stage):
+    """Runs each part of a stage without a change, and notes by which changes it comes; the quickest are the first then."""
+    seconds = {}
+    for part in stage.reached:
+        with tempfile.TemporaryDirectory(prefix="gradcts-mutant-") as folder:
+            begin, notes = time.monotonic(), pathlib.Path(folder) / "reached"
+            stage.look(part, notes)
+            seconds[part] = time.monotonic() - begin
+            stage.reached[part] = set(map(int, notes.read_text().split()))
+    stage.reached = {part: stage.reached[part] for part in sorted(seconds, key=seconds.get)}
+
+
+def run(command, change=None, notes=None):
     """A program that does not end counts as killed, as it does in CTest. It may take so much of a processor, since a
-    busy machine lets it wait."""
+    busy machine lets it wait. `notes` is the file for the changes that it comes by."""
     def limit():
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
+    asked = {"GRADCTS_MUTANT": str(change.number)} if change else {}
+    asked |= {"GRADCTS_REACHED": str(notes)} if notes else {}
     try:
-        return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS_WITHOUT_WORK, preexec_fn=limit,
-                              env=os.environ | {"GRADCTS_MUTANT": str(change.number)})
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS_WITHOUT_WORK,
+                              preexec_fn=limit, env=os.environ | asked)
     except subprocess.TimeoutExpired as late:
         return subprocess.CompletedProcess(command, -1, (late.stdout or b"").decode(errors="replace"), "no end")
+
+
+def tests_listed(output):
+    """Full names, of what `--gtest_list_tests` prints."""
+    names, suite = [], ""
+    for line in output.splitlines():
+        text = line.split("#")[0].rstrip()
+        if text.startswith("  "):
+            names.append(suite + text.strip())
+        elif text.endswith("."):
+            suite = text
+    return names
 
 
 def failed_test(output):

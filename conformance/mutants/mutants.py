@@ -220,7 +220,7 @@ def main(arguments):
                 "page": page}
     try:
         return commands[options.command](options)
-    except BadPatch as problem:
+    except (BadPatch, judges.Failed) as problem:
         raise SystemExit(f"mutants: {problem}")
 
 

@@ -299,6 +299,31 @@ class Judges(unittest.TestCase):
         self.assertEqual(judges.failed_test("[ RUN      ] A.b\n[       OK ] A.b (0 ms)\n[ RUN      ] A.c\n"), "A.c")
         self.assertEqual(judges.failed_test(""), "no test begins")
 
+    def unit_tests(self, fails):
+        """Of a program with three tests, of which two come by change 7; it says which ones it runs, and may fail."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name) / "a_test"
+        path.write_text("""#!/bin/sh
+            case "$*" in *list_tests*) printf 'A.\\n  b\\n  c  # of a kind\\nB/C.\\n  d/0\\n'; exit;; esac
+            case "$*" in *A.b) echo 8;; *) echo 7;; esac >> ${GRADCTS_REACHED:-/dev/null}
+            echo "[ RUN      ] ${2#*=}"
+            """ + f"test {fails} = 0\n")
+        path.chmod(0o755)
+        return judges.UnitTests(path, "*")
+
+    def test_only_tests_that_come_by_a_change_are_asked(self):
+        tests = self.unit_tests("${GRADCTS_MUTANT:-0}")
+        judges.look_all(tests)
+        self.assertEqual(tests.reached, {"A.b": {8}, "B/C.d/0": {7}, "A.c": {7}})
+        noticed = tests.notices(types.SimpleNamespace(number=7))
+        self.assertIn(noticed, ("a_test: A.c:B/C.d/0", "a_test: B/C.d/0:A.c"))
+        self.assertIsNone(tests.notices(types.SimpleNamespace(number=9)))
+
+    def test_a_program_that_fails_without_a_change_says_nothing(self):
+        with self.assertRaisesRegex(judges.Failed, "A.b"):
+            judges.look_all(self.unit_tests(fails=1))
+
     def test_a_reason_stays_as_long_as_nobody_notices(self):
         change = changes.Change("f", 7, "", "", "", "value")
         self.assertEqual(judges.entry_of(change, None, {"test": None, "equivalent": "why"}),
