@@ -29,6 +29,7 @@ struct ExploreFlags {
   std::string strategy = "exhaustive";
   std::optional<std::uint32_t> bound;
   std::optional<std::uint64_t> schedules;
+  double seconds = 0;
   std::uint64_t seed = 0;
   std::optional<std::string> schedule;
   std::uint32_t spurious = 0;
@@ -93,6 +94,7 @@ class ExploreCommand {
     request_.schedule = options_.schedule.value_or("");
     request_.bound = options_.bound.value_or(options_.strategy == "pct" ? 3 : 2);
     request_.schedules = options_.schedules.value_or(searches ? 0 : default_samples);
+    request_.seconds = options_.seconds;
     request_.seed = options_.seed;
     request_.spurious = options_.spurious;
     request_.step_bound = options_.step_bound;
@@ -268,6 +270,9 @@ void add_explore_command(CLI::App& program, int& status) {
                   "Take at most N (default: all, or 10000 of those that are sampled)")
       ->type_name("N")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
+  command.add_option("--time", options->seconds, "Begin no schedule after so many seconds")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1, 10'000'000));
   command.add_option("--seed", options->seed, "Seed of the first schedule (default 0)")
       ->type_name("S")
       ->check(counting_number());

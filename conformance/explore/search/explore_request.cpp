@@ -14,6 +14,7 @@ void for_each_field(ExploreRequest& r, Visit visit) {
   visit("schedule", r.schedule);
   visit("bound", r.bound);
   visit("schedules", r.schedules);
+  visit("seconds", r.seconds);
   visit("seed", r.seed);
   visit("spurious", r.spurious);
   visit("step_bound", r.step_bound);

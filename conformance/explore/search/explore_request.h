@@ -17,6 +17,7 @@ struct ExploreRequest {
   std::string schedule;
   std::uint32_t bound = 2;       // exhaustive: preemptions; pct: orderings
   std::uint64_t schedules = 0;   // at most; 0: no limit
+  double seconds = 0;            // then none is begun any more; 0: no limit
   std::uint64_t seed = 0;        // of the first one; the next have the next seeds
   std::uint32_t spurious = 0;    // waits of a schedule that end by themselves, at most
   std::uint64_t step_bound = 0;  // of a schedule

@@ -160,8 +160,11 @@ class Worker {
 
   bool is_enough() const {
     return explore_stop_asked ||
-           (request_.schedules != 0 && counts_.schedules >= request_.schedules);
+           (request_.schedules != 0 && counts_.schedules >= request_.schedules) ||
+           (request_.seconds != 0 && seconds() >= request_.seconds);
   }
+
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - began_).count(); }
 
   // Takes one, judges what came out, and fails if that is wrong.
   const gradcts_schedule_result& take(const gradcts_schedule_options& options,
@@ -232,7 +235,7 @@ class Worker {
 
   void write(ExploreAnswer answer) {
     answer.counts = counts_;
-    answer.counts.seconds = std::chrono::duration<double>(Clock::now() - began_).count();
+    answer.counts.seconds = seconds();
     if (answer.kind != ExploreAnswer::Kind::progress) {
       answer.counts.meanings = meanings_.size();
       for (const auto& [meaning, times] : meanings_) answer.counts.seen_once += times == 1;
