@@ -18,6 +18,7 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "conformance/explore/search/controlled_engine.h"
 #include "conformance/explore/search/explore_request.h"
@@ -189,8 +190,9 @@ class Worker {
     last_steps_ = result_.steps;
   }
 
-  // Schedules that mean the same have the same outcome.
+  // Schedules that mean the same have the same outcome, and of others most have one that is known.
   void judge_reply(const AdapterLibrary::Reply& reply) {
+    if (reply.ok && judged_.contains(reply.text)) return;
     WorkerAnswer answer;
     answer.kind = reply.ok ? WorkerAnswer::Kind::outcome : WorkerAnswer::Kind::failure;
     if (reply.ok) {
@@ -199,7 +201,7 @@ class Worker {
       answer.text = reply.text;
     }
     const Judgement judgement = judge(scenario_, expectation_, answer);
-    if (judgement.verdict.kind == VerdictKind::pass) return;
+    if (judgement.verdict.kind == VerdictKind::pass) return remember(reply.text);
     if (judgement.verdict.kind != VerdictKind::fail) {
       throw std::runtime_error(judgement.verdict.detail);
     }
@@ -208,6 +210,12 @@ class Worker {
     failure.outcome = std::move(answer.content);
     describe_schedule(result_, failure);
     fail(std::move(failure));
+  }
+
+  // Outcomes are some kilobytes long, and where threads meet there may be very many.
+  void remember(std::string outcome) {
+    if (judged_.size() == 1000) judged_.clear();
+    judged_.insert(std::move(outcome));
   }
 
   void could_not_end(const gradcts_schedule_result& result) {
@@ -267,6 +275,7 @@ class Worker {
   ExploreCounts counts_;
   std::uint64_t last_steps_ = 0;
   std::unordered_map<std::uint64_t, std::uint64_t> meanings_;  // how often each
+  std::unordered_set<std::string> judged_;  // outcomes that passed
   std::optional<Search> search_;
   Clock::time_point began_ = Clock::now();
   Clock::time_point shown_ = began_;
