@@ -98,8 +98,9 @@ class ExploreCommand {
     request_.seed = options_.seed;
     request_.spurious = options_.spurious;
     request_.step_bound = options_.step_bound;
+    request_.keeps_frontier = !options_.frontier.empty();
     std::error_code ignored;
-    if (!options_.frontier.empty() && std::filesystem::exists(options_.frontier, ignored)) {
+    if (request_.keeps_frontier && std::filesystem::exists(options_.frontier, ignored)) {
       request_.frontier = or_wrong_use([&] { return read_file(options_.frontier); });
     }
   }

@@ -161,13 +161,15 @@ class Process {
   }
 
   void take_lines(Exploration& exploration, const OnProgress& on_progress) {
-    for (std::size_t end; (end = lines_.find('\n')) != std::string::npos;
+    for (std::size_t end; (end = lines_.find('\n', looked_at_)) != std::string::npos;
          lines_.erase(0, end + 1)) {
+      looked_at_ = 0;
       exploration.answer = read_answer(parse_json(lines_.substr(0, end)));
       if (exploration.answer.kind == ExploreAnswer::Kind::progress) {
         on_progress(exploration.answer.counts);
       }
     }
+    looked_at_ = lines_.size();
   }
 
   int end() {
@@ -191,6 +193,7 @@ class Process {
   SharedPage taking_;
   pid_t process_ = -1;
   std::string lines_, said_;
+  std::size_t looked_at_ = 0;  // of lines_: no end of a line there
 };
 
 }  // namespace

@@ -32,8 +32,8 @@ struct Exploration {
 
 using OnProgress = std::function<void(const ExploreCounts&)>;
 
-// Returns when the worker has ended, or was silent for as long as `patience`: then it is ended. When
-// `stop` becomes true the schedule that is being taken is the last one.
+// Returns when the worker has ended, or was silent for as long as `patience`: then it is ended.
+// When `stop` becomes true the schedule that is being taken is the last one.
 Exploration explore(const EngineToExplore& engine, const ExploreRequest& request,
                     const OnProgress& on_progress, std::chrono::milliseconds patience,
                     const std::atomic<bool>* stop = nullptr);

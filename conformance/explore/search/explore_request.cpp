@@ -18,6 +18,7 @@ void for_each_field(ExploreRequest& r, Visit visit) {
   visit("seed", r.seed);
   visit("spurious", r.spurious);
   visit("step_bound", r.step_bound);
+  visit("keeps_frontier", r.keeps_frontier);
   visit("frontier", r.frontier);
 }
 

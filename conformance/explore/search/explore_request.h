@@ -21,6 +21,7 @@ struct ExploreRequest {
   std::uint64_t seed = 0;        // of the first one; the next have the next seeds
   std::uint32_t spurious = 0;    // waits of a schedule that end by themselves, at most
   std::uint64_t step_bound = 0;  // of a schedule
+  bool keeps_frontier = false;   // exhaustive: what is left open is part of the answer
   std::string frontier;          // exhaustive: what an earlier search has left open
 };
 

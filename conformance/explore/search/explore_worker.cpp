@@ -34,7 +34,9 @@ using Clock = std::chrono::steady_clock;
 
 std::atomic<bool> explore_stop_asked{false};
 
-void ask_exploration_to_stop(int) { explore_stop_asked = true; }
+void ask_exploration_to_stop(int) {
+  explore_stop_asked = true;
+}
 
 std::string read_all(int file) {
   std::string text;
@@ -255,7 +257,7 @@ class Worker {
       answer.counts.beginnings = counts.beginnings;
       answer.counts.open = counts.open;
       answer.counts.complete_to = search_->complete_to();
-      if (answer.kind != ExploreAnswer::Kind::progress &&
+      if (request_.keeps_frontier && answer.kind != ExploreAnswer::Kind::progress &&
           (counts.open > 0 || !answer.how.empty())) {
         answer.frontier = search_->frontier();
       }
@@ -275,7 +277,7 @@ class Worker {
   ExploreCounts counts_;
   std::uint64_t last_steps_ = 0;
   std::unordered_map<std::uint64_t, std::uint64_t> meanings_;  // how often each
-  std::unordered_set<std::string> judged_;  // outcomes that passed
+  std::unordered_set<std::string> judged_;                     // outcomes that passed
   std::optional<Search> search_;
   Clock::time_point began_ = Clock::now();
   Clock::time_point shown_ = began_;

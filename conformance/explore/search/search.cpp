@@ -75,7 +75,7 @@ std::optional<std::string> Search::next() {
     taken_ = std::move(with_these_preemptions.back());
     with_these_preemptions.pop_back();
     in_flight_ = true;
-    return text_of(taken_.choices);
+    return text_of(choices_of(taken_));
   }
   return std::nullopt;
 }
@@ -110,7 +110,7 @@ std::uint64_t Search::check_prefix(const gradcts_schedule_result& result) const 
   throw NotDeterministic(fmt::format(
       "the choices {} led to other choices than before: something decides that is no step of the "
       "schedule (time, an address, an unseen thread, state of an earlier run)",
-      text_of(taken_.choices)));
+      text_of(choices_of(taken_))));
 }
 
 bool Search::is_new_state(const gradcts_schedule_decision& decision, Left left) {
@@ -127,11 +127,23 @@ bool Search::is_new_state(const gradcts_schedule_decision& decision, Left left) 
   return true;
 }
 
+Search::Choices Search::choices_of(const Prefix& prefix) {
+  Choices choices;
+  std::uint64_t left = prefix.length - prefix.then.has_value();
+  for (auto run = prefix.path ? prefix.path->begin() : Choices::const_iterator(); left > 0; ++run) {
+    const auto taken = static_cast<std::uint32_t>(std::min<std::uint64_t>(left, run->count));
+    choices.push_back({run->choice, taken});
+    left -= taken;
+  }
+  if (prefix.then) append(choices, *prefix.then);
+  return choices;
+}
+
 void Search::open(const Prefix& before, schedule::Choice choice, std::uint32_t preemptions,
                   std::uint32_t spurious, std::uint64_t shown) {
   if (preemptions > bounds_.preemptions || spurious > bounds_.spurious) return;
   Prefix prefix = before;
-  append(prefix.choices, choice);
+  prefix.then = choice;
   ++prefix.length;
   prefix.preemptions = preemptions;
   prefix.spurious = spurious;
@@ -171,7 +183,11 @@ void Search::took(const gradcts_schedule_result& result) {
   learn_shared(result);
   if (counts_.beginnings != beginnings) return;
   in_flight_ = false;
+  // It grows while prefixes of it are opened; each knows how much of it is its own.
+  const auto choices = std::make_shared<Choices>(choices_of(taken_));
   Prefix path = taken_;
+  path.path = choices;
+  path.then.reset();
   for (std::uint64_t i = path.length; i < result.decision_count; ++i) {
     const gradcts_schedule_decision& decision = result.decisions[i];
     const bool is_private = decision.kind == GRADCTS_SCHEDULE_NEXT && decision.running != nobody &&
@@ -182,7 +198,7 @@ void Search::took(const gradcts_schedule_result& result) {
       open_alternatives(decision, path, shown);
     }
     shown = show(shown, decision);
-    append(path.choices, choice_of(decision));
+    append(*choices, choice_of(decision));
     ++path.length;
   }
 }
@@ -197,7 +213,7 @@ std::string Search::frontier() const {
   for (const std::uint64_t object : shared_) text += fmt::format("shared {:016x}\n", object);
   const auto add = [&text](const Prefix& prefix) {
     text += fmt::format("open {} {} {:016x} {}\n", prefix.preemptions, prefix.spurious,
-                        prefix.shown, text_of(prefix.choices));
+                        prefix.shown, text_of(choices_of(prefix)));
   };
   if (in_flight_) add(taken_);
   for (const auto& prefixes : open_) std::ranges::for_each(prefixes, add);
@@ -236,10 +252,9 @@ Search Search::resume(SearchBounds bounds, std::string_view frontier) {
       fields >> choices;  // none: the empty prefix
       const auto trace = schedule::Trace::parse(choices);
       if (!trace || prefix.preemptions > bounds.preemptions) refuse("line '" + line + "'");
-      for (const auto& run : trace->runs()) {
-        prefix.choices.push_back(run);
-        prefix.length += run.count;
-      }
+      const auto runs = std::make_shared<Choices>(trace->runs().begin(), trace->runs().end());
+      for (const auto& run : *runs) prefix.length += run.count;
+      prefix.path = runs;
       search.open_[prefix.preemptions].push_back(std::move(prefix));
       continue;
     } else {

@@ -31,6 +31,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -90,9 +91,11 @@ class Search {
  private:
   using Choices = std::vector<schedule::Trace::Run>;
 
+  // All that one schedule has opened share its choices: there may be 10^5 prefixes of 10^4 choices.
   struct Prefix {
-    Choices choices;
-    std::uint64_t length = 0;  // in choices
+    std::shared_ptr<const Choices> path;   // of the schedule that opened it
+    std::optional<schedule::Choice> then;  // the last choice, another one than in the path
+    std::uint64_t length = 0;              // in choices, the last one included
     std::uint32_t preemptions = 0;
     std::uint32_t spurious = 0;
     std::uint64_t shown = 0;  // what the decisions up to the last choice have shown
@@ -106,6 +109,7 @@ class Search {
   void begin_anew();
   std::uint64_t check_prefix(const gradcts_schedule_result& result) const;
   bool is_new_state(const gradcts_schedule_decision& decision, Left left);
+  static Choices choices_of(const Prefix& prefix);
   void open_alternatives(const gradcts_schedule_decision& decision, const Prefix& before,
                          std::uint64_t shown_before);
   void open(const Prefix& before, schedule::Choice choice, std::uint32_t preemptions,
