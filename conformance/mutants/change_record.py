@@ -38,12 +38,14 @@ class Record:
                 by_file[self._short(key.split(BETWEEN)[0])].append(entry)
         for file, group in sorted(by_file.items()):
             lines.append(f"| `{file}` | {len(group)} | {sum(bool(entry[self.noticed_by]) for entry in group)} |")
-        lines += ["", "| not killed | change | why |", "|---|---|---|"]
+        lines += ["", "| not killed | changes | why |", "|---|---|---|"]
+        alike = collections.defaultdict(list)  # changes of one statement with one reason are a row
         for key, entry in sorted(entries.items()):
-            if entry[self.noticed_by]:
-                continue
-            file, original, what, *_ = (part.replace("|", "\\|") for part in key.split(BETWEEN))
-            lines.append(f"| `{self._short(file)}` | `{original}`: {what} | {why(entry) or 'nobody knows yet'} |")
+            if not entry[self.noticed_by]:
+                file, original, what, *_ = (part.replace("|", "\\|") for part in key.split(BETWEEN))
+                alike[file, original, why(entry) or "nobody knows yet"].append(what)
+        for (file, original, reason), what in alike.items():
+            lines.append(f"| `{self._short(file)}` | `{original}`: {', '.join(dict.fromkeys(what))} | {reason} |")
         return lines
 
     def _short(self, file):

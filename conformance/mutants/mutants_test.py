@@ -287,6 +287,12 @@ class Records(unittest.TestCase):
         self.assertIn("of the 2 that count 1 were killed (50.0 %)", self.record.table(entries)[0])
         self.assertIn("| `f` | `a \\|\\| b`: b | nobody knows yet |", self.record.table(entries))
 
+    def test_changes_of_a_statement_with_one_reason_are_a_row(self):
+        entries = {f"conformance/f @ a < b @ {what} @ c": {"test": None, "survives": reason}
+                   for what, reason in (("negated", "x"), ("never", "x"), ("< to <=", "y"))}
+        self.assertEqual(self.record.table(entries)[-2:],
+                         ["| `f` | `a < b`: < to <= | y |", "| `f` | `a < b`: negated, never | x |"])
+
 
 class Judges(unittest.TestCase):
     """Who noticed, from what a program printed."""
