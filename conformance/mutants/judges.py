@@ -4,7 +4,6 @@ First the unit tests of checker, oracle and runner. What these let pass is given
 engine: the oracle and an engine that shares no code with it must agree. Only those are asked that come by the change when
 none is on.
 """
-import concurrent.futures
 import json
 import os
 import pathlib
@@ -12,7 +11,6 @@ import re
 import resource
 import subprocess
 import tempfile
-import time
 
 import changes
 from change_record import Record
@@ -30,6 +28,7 @@ ON_THE_ENGINE = "reference: "  # before the scenario that notices
 HARMLESS = re.compile(r"reserve\(|static_cast<void>|static_assert|std::move\(|= (delete|default);|text \+=")
 SECONDS = 20  # of a processor, for a program; the slowest takes 2
 SECONDS_WITHOUT_WORK = 600
+QUICK = 0.04  # seconds of a processor, for a test; most take a hundredth
 SECONDS_FOR_A_SCENARIO = 120  # a judge makes no engine hang: what looks like it is a busy machine
 MEMORY = 4 << 30  # a loop without an end fills it
 
@@ -48,12 +47,13 @@ class Failed(Exception):
 
 
 class UnitTests:
-    """Tests of one program. Those that can notice a change run together, until one fails."""
+    """Tests of one program. Those that can notice a change run until one fails: the quick ones together, then the others."""
 
     def __init__(self, program, which):
         self.program = program
         listed = run([program, "--gtest_list_tests", f"--gtest_filter={which}"]).stdout
         self.reached = {name: set() for name in tests_listed(listed)}  # test to the changes that it comes by
+        self.seconds = {}
 
     def command(self, names):
         return [self.program, "--gtest_fail_fast", f"--gtest_filter={':'.join(names)}"]
@@ -65,8 +65,12 @@ class UnitTests:
 
     def notices(self, change):
         names = [name for name, reached in self.reached.items() if change.number in reached]
-        done = run(self.command(names), change) if names else None
-        return f"{self.program.name}: {failed_test(done.stdout)}" if done and done.returncode != 0 else None
+        quick = [name for name in names if self.seconds[name] <= QUICK]
+        for group in ([quick] if quick else []) + [[name] for name in names if name not in quick]:
+            done = run(self.command(group), change)
+            if done.returncode != 0:
+                return f"{self.program.name}: {failed_test(done.stdout)}"
+        return None
 
 
 class Scenarios:
@@ -76,6 +80,7 @@ class Scenarios:
         self.command, self.engine = command, engine
         self.reached = {path: set() for path in sorted((ROOT / "conformance" / "suites").iterdir())
                         if path.is_dir() and path.name != "expectations"}
+        self.seconds = {}
 
     def run(self, area, folder, change=None, notes=None):
         """The scenario that is not as expected, or what else is wrong; None where all is well."""
@@ -117,8 +122,8 @@ class Programs:
                        for tests in (UNIT_TESTS, LONG_TESTS))
         engine = build / "lib" / "gradcts" / "libgradcts-reference.so"
         self.stages = [*short, Scenarios(paths[COMMAND], engine), *long] if paths else []
-        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            list(pool.map(look_all, self.stages))
+        for stage in self.stages:
+            look_all(stage)
 
     def noticed(self, change):
         """Who notices first; None where all is as expected."""
@@ -126,15 +131,21 @@ class Programs:
 
 
 def look_all(stage):
-    """Runs each part of a stage without a change, and notes by which changes it comes; the quickest are the first then."""
-    seconds = {}
+    """Runs each part of a stage without a change, and notes by which changes it comes; the quickest are the first then.
+    Nothing else is to run meanwhile."""
     for part in stage.reached:
         with tempfile.TemporaryDirectory(prefix="gradcts-mutant-") as folder:
-            begin, notes = time.monotonic(), pathlib.Path(folder) / "reached"
+            begin, notes = processor_seconds(), pathlib.Path(folder) / "reached"
             stage.look(part, notes)
-            seconds[part] = time.monotonic() - begin
+            stage.seconds[part] = processor_seconds() - begin
             stage.reached[part] = set(map(int, notes.read_text().split()))
-    stage.reached = {part: stage.reached[part] for part in sorted(seconds, key=seconds.get)}
+    stage.reached = {part: stage.reached[part] for part in sorted(stage.seconds, key=stage.seconds.get)}
+
+
+def processor_seconds():
+    """What programs took so far: unlike the clock, the same beside other work."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def run(command, change=None, notes=None):

@@ -19,7 +19,6 @@ import functools
 import json
 import pathlib
 import random
-import resource
 import subprocess
 import sys
 import tempfile
@@ -130,16 +129,10 @@ def run(options):
     wrong = sum(not result.as_expected() for result in results)
     print(f"mutants: {len(results)} run, {killed} killed, {len(results) - killed - broken} survived, "
           f"{broken} broken, {wrong} not as expected, {time.monotonic() - started:.0f} s, "
-          f"{processor_seconds():.0f} s of a processor")
+          f"{judges.processor_seconds():.0f} s of a processor")
     if options.write:
         write_page(read_all(), record.read())
     return 1 if wrong else 0
-
-
-def processor_seconds():
-    """What the compilers and runs took so far: unlike the clock, the same beside other work."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def fuzz(options):
@@ -203,7 +196,7 @@ def try_all(kind, drawn, noticed, options):
             if options.write:  # each at once, so that a long run can be interrupted
                 kind.RECORD.write(entries)
     print(f"mutants: {len(drawn)} changes, {unknown} survived and nobody knows why, {time.monotonic() - started:.0f} s, "
-          f"{processor_seconds():.0f} s of a processor")
+          f"{judges.processor_seconds():.0f} s of a processor")
     if options.write:
         write_page(read_all(), record.read())
     return 1 if unknown else 0

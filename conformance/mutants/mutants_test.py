@@ -134,6 +134,11 @@ class Hangs(unittest.TestCase):
         self.assertEqual(suite.asked[1], (trials.SECONDS_FOR_A_HANG, "small"))
         self.assertEqual([record["as_expected"] for record in records], [False, False])
 
+    def test_one_that_ends_after_all_tells_what_is_wrong(self):
+        suite = ScriptedSuite([self.hang("big"), self.hang("small")], [scenario("small", False)])
+        records, _ = suite.run("library", "folder")
+        self.assertEqual([record["verdict"] for record in records], ["hang", "fail"])
+
     def test_a_busy_machine_is_no_hang(self):
         suite = ScriptedSuite([self.hang("small"), scenario("big", False)], [scenario("small", True)])
         records, _ = suite.run("library", "folder")
@@ -322,8 +327,8 @@ class Judges(unittest.TestCase):
         tests = self.unit_tests("${GRADCTS_MUTANT:-0}")
         judges.look_all(tests)
         self.assertEqual(tests.reached, {"A.b": {8}, "B/C.d/0": {7}, "A.c": {7}})
-        noticed = tests.notices(types.SimpleNamespace(number=7))
-        self.assertIn(noticed, ("a_test: A.c:B/C.d/0", "a_test: B/C.d/0:A.c"))
+        tests.seconds = {name: 2 * judges.QUICK if name == "A.c" else 0 for name in tests.reached}
+        self.assertEqual(tests.notices(types.SimpleNamespace(number=7)), "a_test: B/C.d/0", "A.c takes longer")
         self.assertIsNone(tests.notices(types.SimpleNamespace(number=9)))
 
     def test_a_program_that_fails_without_a_change_says_nothing(self):
