@@ -149,6 +149,15 @@ bool view_is_changed_unrecorded(const Scenario& s, const Expectation*) {
   return false;
 }
 
+bool asks_what_will_run(const Scenario& s, const Expectation*) {
+  bool found = false;
+  for_each_step(s, [&](const Step& step) {
+    const auto* asked = std::get_if<ObserveStep>(&step.action);
+    found |= asked && asked->what == ObserveStep::What::will_run;
+  });
+  return found;
+}
+
 bool throws_foreign(const Scenario& s, const Expectation*) {
   bool found = false;
   for_each_step(s, [&](const Step& step) {
@@ -244,6 +253,7 @@ const std::vector<Circumstance>& all_circumstances() {
       {"changed-by-its-own-history",
        "a value that a node takes is changed in place by what was made from that node",
        changed_by_its_own_history},
+      {"asks-what-will-run", "a step asks whether a node will run", asks_what_will_run},
       {"throws-foreign", "something throws outside the standard hierarchy", throws_foreign},
       {"view-changed-in-place", "an operation changes a view in place", changes_a_view_in_place},
       {"change-of-viewed", "there are views, and a step changes elements unrecorded",

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -18,7 +19,9 @@
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "conformance/runner/adapter_library.h"
 #include "conformance/runner/engine_locator.h"
@@ -134,6 +137,24 @@ std::string real_path(const std::string& program) {
   return failure ? program : path.string();
 }
 
+// The environment of this process, with another folder for temporary files.
+std::vector<std::string> environment_with(const std::string& temporary_folder) {
+  const std::string name = "TMPDIR=";
+  std::vector<std::string> all{name + temporary_folder};
+  for (char** entry = environ; *entry; ++entry) {
+    if (!std::string_view(*entry).starts_with(name)) all.emplace_back(*entry);
+  }
+  return all;
+}
+
+template <typename Strings>
+std::vector<char*> pointers_to(Strings& strings) {
+  std::vector<char*> pointers;
+  for (std::string& text : strings) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 // Spawns `program worker ENGINE CHANNEL REPORT RUNNER` in a process group of its own, with nothing
 // to read, everything it prints in one pipe, and no open file beyond what it needs.
 class Spawn {
@@ -152,7 +173,8 @@ class Spawn {
     posix_spawnattr_destroy(&attributes_);
   }
 
-  pid_t run(const WorkerOptions& options, int channel, int report, int output) {
+  pid_t run(const WorkerOptions& options, const std::string& temporary_folder, int channel,
+            int report, int output) {
     posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions_, output, 1);
     posix_spawn_file_actions_adddup2(&actions_, output, 2);
@@ -162,11 +184,10 @@ class Spawn {
         real_path(options.program),    "worker",
         options.engine_path,           std::to_string(channel_number),
         std::to_string(report_number), std::to_string(getpid())};
-    std::array<char*, 7> arguments{};
-    for (std::size_t i = 0; i < words.size(); ++i) arguments[i] = words[i].data();
+    std::vector<std::string> environment = environment_with(temporary_folder);
     pid_t process = -1;
     errno = posix_spawn(&process, options.program.c_str(), &actions_, &attributes_,
-                        arguments.data(), environ);
+                        pointers_to(words).data(), pointers_to(environment).data());
     if (errno != 0) fail("a worker does not start");
     return process;
   }
@@ -204,6 +225,19 @@ void FileDescriptor::reset() {
 }
 
 // ------------------------------------------------------------------------------------------------
+// TemporaryFolder
+
+TemporaryFolder::TemporaryFolder()
+    : path_((std::filesystem::temp_directory_path() / "gradcts-worker-XXXXXX").string()) {
+  if (!mkdtemp(path_.data())) fail("no folder for a worker's temporary files");
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code it_stays;
+  std::filesystem::remove_all(path_, it_stays);
+}
+
+// ------------------------------------------------------------------------------------------------
 // Start and end
 
 WorkerProcess::WorkerProcess(const WorkerOptions& options) : options_(options) {
@@ -222,7 +256,8 @@ WorkerProcess::~WorkerProcess() {
 
 void WorkerProcess::start(const WorkerOptions& options) {
   Pair channel = make_channel(), output = make_pipe(), report = make_pipe();
-  process_ = Spawn().run(options, channel.theirs.get(), report.theirs.get(), output.theirs.get());
+  process_ = Spawn().run(options, temporary_.path(), channel.theirs.get(), report.theirs.get(),
+                         output.theirs.get());
   channel_ = std::move(channel.ours);
   output_ = std::move(output.ours);
   report_ = std::move(report.ours);
@@ -438,8 +473,9 @@ std::string WorkerProcess::details() const {
   if (!report_text_.empty()) text += to_text(read_stack_report(report_text_));
   if (report_text_.empty()) {
     text += reaped_ && WIFEXITED(wait_status_) ? ""  // by itself: there was nothing to look at
-            : is_program(options_.engine_path) ? "  stacks of a program: what it prints on SIGQUIT\n"
-                                               : "  no stacks: the process did not tell any\n";
+            : is_program(options_.engine_path)
+                ? "  stacks of a program: what it prints on SIGQUIT\n"
+                : "  no stacks: the process did not tell any\n";
     text += threads_;
   }
   if (!output_tail_.empty()) text += quoted_output(output_tail_);

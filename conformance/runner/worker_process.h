@@ -35,6 +35,20 @@ class FileDescriptor {
   int file_ = -1;
 };
 
+// A new folder for temporary files, which goes with the object, whatever is in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 struct WorkerOptions {
   std::string engine_path;
   std::chrono::milliseconds timeout{10000};  // for one request (Note [A busy machine is no hang])
@@ -103,6 +117,7 @@ class WorkerProcess {
   std::string details() const;
 
   WorkerOptions options_;
+  TemporaryFolder temporary_;  // the worker's TMPDIR: a killed one cleans up nothing
   Description description_;
   pid_t process_ = -1;
   bool reaped_ = false;

@@ -2,12 +2,16 @@
 // The test program is its own worker.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
 
 #include "conformance/runner/adapter_library.h"
 #include "conformance/runner/run.h"
 #include "conformance/runner/testing/scenarios.h"
 #include "conformance/runner/testing/trial.h"
 #include "conformance/runner/worker_main.h"
+#include "conformance/scenario/test_folder.h"
 
 namespace gradcts {
 namespace {
@@ -131,6 +135,16 @@ TEST(Run, AHangThatSpinsIsSeenAsWell) {
   if (!under_thread_sanitizer) {
     EXPECT_THAT(run.verdict(0).detail, HasSubstr("libgradcts-fake.so"));
   }
+}
+
+TEST(Run, WhatAKilledWorkerLeavesInItsTemporaryFolderGoes) {
+  const TestFolder folder;
+  const char* before = getenv("TMPDIR");
+  const std::string previous = before ? before : "/tmp";
+  setenv("TMPDIR", folder.path().c_str(), 1);
+  EXPECT_THAT(run_between("fake/crash/litter").verdicts(), ElementsAre("pass", "crash", "pass"));
+  setenv("TMPDIR", previous.c_str(), 1);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 TEST(Run, GarbageIsAnErrorOfTheHarness) {

@@ -320,6 +320,9 @@ void Finder::note_node(const Node& node) {
       types_.set(static_cast<std::size_t>(*type));
     }
     if (const auto* device = std::get_if<Device>(&attribute)) note_device(*device);
+    const auto* flag = std::get_if<bool>(&attribute);
+    note_if(node.operation == Operation::embedding && flag && *flag,
+            layout_sparse);  // its gradient
   }
   if (!node.custom) {
     operations_.set(static_cast<std::size_t>(node.operation));

@@ -20,6 +20,15 @@ TEST(Features, OfASmallScenario) {
       ElementsAre("operation.mul", "pass.backward", "pass.keep", "type.float32", "type.float64"));
 }
 
+TEST(Features, ASparseGradientNeedsSparseTensors) {
+  for (const bool sparse : {false, true}) {
+    ScenarioBuilder b("a/b");
+    const ValueId index = b.constant_leaf("i", TensorValue::scalar(0, ScalarType::int64));
+    b.node(Operation::embedding, {b.leaf("w", TensorValue::filled({2, 1}, 3)), index}, {sparse});
+    EXPECT_EQ(required_features(b.build()).contains("layout.sparse"), sparse);
+  }
+}
+
 // Each feature follows from some content; `everything` has nearly all content.
 TEST(Features, AllAreReachable) {
   std::set<std::string> found = required_features(everything());

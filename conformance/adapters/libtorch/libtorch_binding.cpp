@@ -144,18 +144,18 @@ struct Binding {
              "pass.create_graph",
              "pass.allow_unused",
              "pass.nested",
-
              "pass.no_roots",
              "pass.leaf_root",
              "custom.*",
              "leaf.saved_elsewhere",
+             "graph.redirect",
              "callbacks",
              "observe.recording",
              "observe.user_state",
              "observe.checkpoint_valid",
              "observe.inside_pass",
              "observe.needed",
-
+             "observe.will_run",
              "observe.anomaly",
              "observe.device",
              "observe.stream",
@@ -283,6 +283,11 @@ struct Binding {
 
   NodeHandle node_of(const Tensor& tensor) const { return tensor.grad_fn(); }
   NodeHandle accumulator_of(const Tensor& leaf) const { return ag::impl::grad_accumulator(leaf); }
+  // libtorch forbids it for a node that others lead to.
+  void redirect(const NodeHandle& node, std::size_t edge, const Tensor& to) const {
+    const_cast<ag::edge_list&>(node->next_edges())[edge] =
+        to.defined() ? ag::impl::gradient_edge(to) : ag::Edge();
+  }
   void trace(const NodeHandle& node, std::shared_ptr<kit::TraceBody> body) const {
     auto enter = [body](const List&) { return body->enter(), std::nullopt; };
     auto exit = [body](const List&) { return body->exit(), std::nullopt; };
@@ -367,6 +372,14 @@ struct Binding {
     return {category_of(text), "", false, in_names_of_scenarios(std::move(text))};
   }
 
+  // As the engine answers in Python.
+  static std::int64_t will_run(ag::Node* node) {
+    const auto* needed = ag::get_current_graph_task_exec_info();
+    if (!needed) return -1;
+    if (!ag::get_current_graph_task_nodes_in_graph()->count(node)) return 0;
+    const auto found = needed->find(node);
+    return needed->empty() || (found != needed->end() && found->second.should_execute());
+  }
   static bool inside_pass() { return ag::get_current_graph_task_exec_info() != nullptr; }
   kit::ThreadState thread_state() const {
     kit::ThreadState state;
@@ -378,8 +391,9 @@ struct Binding {
     state.stream = current_stream();
     return state;
   }
-  std::int64_t observe(const ObserveStep& step, const NodeHandle&) const {
+  std::int64_t observe(const ObserveStep& step, const NodeHandle& node) const {
     using What = ObserveStep::What;
+    if (step.what == What::will_run) return will_run(node.get());
     if (step.what == What::recording) return at::GradMode::is_enabled();
     if (step.what == What::anomaly) return ag::AnomalyMode::is_enabled();
     if (step.what == What::user_state) return user_state();

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""autograd (HIPS) as an engine under test: each pass is a make_vjp, each custom node a primitive."""
+"""autograd (HIPS) as an engine under test: each pass is a make_vjp, each custom node a primitive.
+
+Its rule for complex numbers carries the derivative and not its conjugate: seeds and results are conjugated.
+"""
 
 from importlib.metadata import version as installed
 
@@ -13,11 +16,14 @@ from gradcts_kit.functional import FunctionalBinding, Variable
 from gradcts_kit.operations import numpy_operations
 
 TYPES = {"float16": np.float16, "float32": np.float32, "float64": np.float64, "complex64": np.complex64,
-         "complex128": np.complex128, "boolean": np.bool_}
+         "complex128": np.complex128, "int64": np.int64, "boolean": np.bool_}
 NAMES = {np.dtype(value): key for key, value in TYPES.items()}
 
-
 OPERATIONS = numpy_operations(anp)
+
+
+def conjugate(array):
+    return np.conj(array) if np.iscomplexobj(array) else array
 
 
 @primitive
@@ -29,8 +35,8 @@ def pull_of_scripted(wanted, answer, arguments, options):
     node, outputs, saved = arguments[0]
 
     def pull(gradients):
-        results = node.backward([Variable(gradients[i]) for i in range(len(outputs))], saved)
-        arrays = [result.array for result in results]
+        results = node.backward([Variable(conjugate(gradients[i])) for i in range(len(outputs))], saved)
+        arrays = [conjugate(result.array) for result in results]
         return arrays if len(wanted) == len(arguments) - 1 else [arrays[position - 1] for position in wanted]
     return pull
 
@@ -41,6 +47,7 @@ defvjp_argnums(scripted, pull_of_scripted)
 class Autograd(FunctionalBinding):
     NAME = "autograd"
     DIALECT = "reference"
+    CHOICES = {"PRUNE-5": "not-run"}  # nothing below what a derivative is taken by is computed
     FEATURES = ["pass.backward", "pass.grad", "pass.inputs", "pass.inputs.non_leaf", "pass.keep",
                 "pass.allow_unused", "pass.materialise", "pass.nested", "pass.leaf_root", "custom.node",
                 "custom.saves", "custom.conversion", "threads", "keep.handle", "drop",
@@ -72,7 +79,7 @@ class Autograd(FunctionalBinding):
 
     def vjp(self, function, arrays):
         pull, outputs = make_vjp(lambda inputs: sequence(function(list(inputs))))(tuple(arrays))
-        return outputs, lambda seeds: list(pull(tuple(seeds)))
+        return outputs, lambda seeds: [conjugate(g) for g in pull(tuple(conjugate(s) for s in seeds))]
 
     def custom(self, node: CustomNode, outputs, saved):
         return lambda *arrays: scripted((node, outputs, saved), *arrays)

@@ -13,6 +13,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "templates" / "python")]
 
 from gradcts_kit import PlainTensor, run  # noqa: E402
 from gradcts_kit.interpreter import LifeCounter  # noqa: E402
+from gradcts_kit.operations import at, part_of  # noqa: E402
 from gradcts_kit.pipe import answer  # noqa: E402
 from gradcts_kit.scenario import Scenario  # noqa: E402
 from my_adapter import MyBinding  # noqa: E402
@@ -46,6 +47,19 @@ class Plain(unittest.TestCase):
                        "sparse": {"indices": [[2]], "coalesced": True}}):
             self.assertEqual(PlainTensor.from_json(value).to_json(), value)
         self.assertEqual(json.dumps(PlainTensor([-0.0]).to_json()["values"]), "[-0.0]")
+
+
+class Operations(unittest.TestCase):
+    def test_dimensions_count_from_the_end(self):
+        class Array:
+            ndim = 3
+
+            def __getitem__(self, index):
+                return index
+
+        everything = slice(None)
+        self.assertEqual(at(Array(), {"dim": -1}, 5), (everything, everything, 5))
+        self.assertEqual(part_of(Array(), {"dim": -2, "start": 1, "end": 4}), (everything, slice(1, 4, 1), everything))
 
 
 class Steps(unittest.TestCase):

@@ -29,7 +29,11 @@ def cast(a, kind):
 
 OPERATIONS = numpy_operations(jnp) | {
     "detach": lambda n, a: jax.lax.stop_gradient(a), "sigmoid": lambda n, a: jax.nn.sigmoid(a),
-    "relu": lambda n, a: jax.nn.relu(a), "cast": lambda n, a: cast(a, TYPES[n["type"]])}
+    "relu": lambda n, a: jax.nn.relu(a), "cast": lambda n, a: cast(a, TYPES[n["type"]]),
+    "erf": lambda n, a: jax.lax.erf(a), "flip": lambda n, a: jnp.flip(a, n["dims"]),
+    "softmax": lambda n, a: jax.nn.softmax(a, n["dim"]),
+    "log_softmax": lambda n, a: jax.nn.log_softmax(a, n["dim"]),
+    "logsumexp": lambda n, a: jax.nn.logsumexp(a, tuple(n["dims"]), keepdims=n.get("keepdim", False))}
 
 
 def conjugate(array):
@@ -39,6 +43,7 @@ def conjugate(array):
 class Jax(FunctionalBinding):
     NAME = "jax"
     DIALECT = "reference"
+    CHOICES = {"PRUNE-5": "not-run"}  # nothing below what a derivative is taken by is computed
     FEATURES = ["pass.backward", "pass.grad", "pass.inputs", "pass.inputs.non_leaf", "pass.keep",
                 "pass.allow_unused", "pass.materialise", "pass.nested", "pass.leaf_root", "custom.node",
                 "custom.saves", "custom.conversion", "threads", "keep.handle", "drop", "error.foreign",

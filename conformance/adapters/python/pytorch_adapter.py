@@ -40,7 +40,7 @@ class PyTorch(Binding):
         "hook.tensor", "hook.retain_grad", "hook.node_post", "hook.on_accumulator", "hook.saved", "hook.add",
         "hook.remove", "pass.backward", "pass.grad", "pass.inputs", "pass.inputs.non_leaf", "pass.keep",
         "pass.create_graph", "pass.allow_unused", "pass.nested", "pass.no_roots", "pass.leaf_root", "custom.*",
-        "callbacks", "observe.recording", "observe.anomaly", "observe.checkpoint_valid", "threads", "layout.*",
+        "callbacks", "observe.recording", "observe.anomaly", "observe.checkpoint_valid", "observe.will_run", "threads", "layout.*",
         "grad.*", "change.*", "keep.*", "drop", "requires_grad", "recording_mode", "anomaly", "anomaly.unchecked",
         "fork", "error.foreign", "operation.*", "type.*", *RanksAsThreads.FEATURES]
 
@@ -158,7 +158,8 @@ class PyTorch(Binding):
 
     def observe(self, what, node):
         return {"recording": torch.is_grad_enabled, "anomaly": torch.is_anomaly_enabled,
-                "checkpoint_valid": torch.autograd.Variable._execution_engine.is_checkpoint_valid}[what]()
+                "checkpoint_valid": torch.autograd.Variable._execution_engine.is_checkpoint_valid,
+                "will_run": lambda: torch._C._will_engine_execute_node(node)}[what]()
 
     @contextlib.contextmanager
     def settings(self, step, pack, unpack):

@@ -8,6 +8,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -112,6 +114,14 @@ std::string print_and_abort(const Scenario& scenario) {
   std::abort();
 }
 
+std::string litter_and_die(const Scenario&) {
+  const auto folder = std::filesystem::temp_directory_path() / "left behind";
+  std::filesystem::create_directory(folder);
+  std::ofstream(folder / "file") << "litter";
+  std::raise(SIGKILL);
+  return {};
+}
+
 std::string alternate(const Scenario& scenario) {
   return as_text(runs % 2 == 0 ? right_outcome(scenario) : wrong_outcome(scenario), scenario);
 }
@@ -138,6 +148,7 @@ const std::map<std::string, Behaviour, std::less<>> behaviours = {
     {"fake/crash/thread", crash_on_a_thread},
     {"fake/crash/overflow", [](const Scenario&) { return std::to_string(overflow(0)); }},
     {"fake/crash/abort", print_and_abort},
+    {"fake/crash/litter", litter_and_die},
     {"fake/crash/exit", [](const Scenario&) -> std::string { std::exit(0); }},
     {"fake/crash/killed", [](const Scenario&) { return std::to_string(kill(getpid(), SIGKILL)); }},
     {"fake/hang/wait", wait_for_ever},
