@@ -5,6 +5,7 @@
     mutants.py run             builds each mutant, runs the suite on it, prints who noticed
     mutants.py run --write     and writes conformance/mutants/kills.json and the table of docs/mutants.md
     mutants.py fuzz --write    the same for the fuzzer alone (give names: each takes minutes)
+    mutants.py explore --write the same for the explorer alone, of kinds race, hang and shutdown
     mutants.py clauses         every clause is broken by a mutant that is noticed by the clause's scenarios
     mutants.py generate        changes of the engine by rule (generated.py): --sample of them, by --seed
     mutants.py judges          changes of the checker and the oracle by rule (judges.py): do their tests notice?
@@ -25,6 +26,7 @@ import tempfile
 import time
 
 import changes
+import exploring
 import fuzzing
 import generated
 import judges
@@ -80,7 +82,7 @@ def all_of(mutants, jobs, work, words, keep=lambda result: None):
 
 def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["check", "run", "fuzz", "clauses", "generate", "judges", "page"])
+    parser.add_argument("command", choices=["check", "run", "fuzz", "explore", "clauses", "generate", "judges", "page"])
     parser.add_argument("names", nargs="*", help="only these mutants, or sources of judges (a part of the name is enough)")
     parser.add_argument("--build", default=ROOT / "build" / "release", type=pathlib.Path,
                         help="a build with gradcts and the reference engine (default: build/release)")
@@ -142,6 +144,18 @@ def fuzz(options):
         print(f"{mutant.name:44} {fuzzing.in_words(fuzzed)}", flush=True)
         if options.write:  # each at once, so that a long run can be interrupted
             fuzzing.write(fuzzing.read() | {mutant.name: fuzzed})
+    return 0
+
+
+def explore(options):
+    mutants = [mutant for mutant in chosen(options) if mutant.kind in exploring.KINDS]
+    rebuilt = EngineBuild(options.build, "gradcts-rebuilt-reference")
+    suite, proofs = Suite(options.build, "suites", ROOT / "conformance" / "suites"), record.read()
+    for mutant in mutants:
+        explored = exploring.explore(mutant, rebuilt, suite, proofs[mutant.name]["proofs"])
+        print(f"{mutant.name:44} {exploring.in_words(explored)}", flush=True)
+        if options.write:  # each at once, so that a long run can be interrupted
+            exploring.write(exploring.read() | {mutant.name: explored}, read_all())
     return 0
 
 
@@ -209,8 +223,8 @@ def page(_):
 
 def main(arguments):
     options = parse(arguments)
-    commands = {"check": check, "run": run, "fuzz": fuzz, "clauses": clauses, "generate": generate, "judges": judge,
-                "page": page}
+    commands = {"check": check, "run": run, "fuzz": fuzz, "explore": explore, "clauses": clauses, "generate": generate,
+                "judges": judge, "page": page}
     try:
         return commands[options.command](options)
     except (BadPatch, judges.Failed) as problem:
