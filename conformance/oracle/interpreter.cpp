@@ -614,14 +614,15 @@ Gradients Interpreter::run_pass(const PassStep& step, StepId id) {
   Gradients results;
   try {
     if (in_child_ && has_engine_threads_) throw error_of(ErrorCategory::forked, "FORK-1");
-    note_engine_threads(step);
+    if (static_cast<std::int32_t>(passes_.size()) > nesting_limit()) has_engine_threads_ = true;
     Pass pass(*this, step);
     const Inside inside(*this, pass, step.create_graph, graph_.recording);
     const Restore required(trace_.required);
     results = pass.run();
-  } catch (const Thrown&) {
+  } catch (Thrown& thrown) {
     end();
     if (passes_.empty()) reducers_.end_pass(id, false);
+    if (stopped_) thrown.allowed.push_back(ErrorCategory::stopped);  // SHUT-4: if not this error of a fresh start
     throw;
   }
   end();
@@ -652,15 +653,6 @@ void Interpreter::perform(const PassStep& step, const Step& whole, Errors errors
     result_.may_fail = {ErrorCategory::stopped};
     result_.clause = "SHUT-4";
     make_uncertain(0, 0, first_effect, effect_count());
-  }
-}
-
-// A device's thread starts with the first pass that needs it. Whether an engine that starts all of
-// them with the first pass has any device, nobody knows here (DEV-2).
-void Interpreter::note_engine_threads(const PassStep& step) {
-  for (const Root& root : step.roots) {
-    const Tensor* tensor = value(root.value);
-    if (tensor && tensor->device.type != DeviceType::cpu) has_engine_threads_ = true;
   }
 }
 
@@ -761,11 +753,14 @@ void Interpreter::settle_unordered(const Visit& visit, const Visit& other) {
   }
 }
 
+std::int32_t Interpreter::nesting_limit() const {
+  return scenario_.configuration.nesting_limit.value_or(default_nesting_limit);
+}
+
 void Interpreter::enter_node(const GraphNode& node) {
   const Device device = node.slots.empty() ? Device{} : node.slots[0].device;
-  const std::int32_t limit = scenario_.configuration.nesting_limit.value_or(default_nesting_limit);
   const auto depth = static_cast<std::int32_t>(passes_.size());
-  graph_.thread = thread_ * makers_per_thread + depth / std::max(limit, 1);
+  graph_.thread = thread_ * makers_per_thread + depth / std::max(nesting_limit(), 1);
   modes_ = passes_.back().callers;
   graph_.stream = modes_.stream;
   if (device.type == DeviceType::cpu) return;
@@ -777,9 +772,8 @@ void Interpreter::enter_node(const GraphNode& node) {
 // Unset where threads of a pool may stand in for others: beyond the nesting limit (REENT-3), and
 // for the CPU's nodes of nested passes, whose caller may be any thread.
 std::optional<Device> Interpreter::device_of(const GraphNode& node, const Gradients& slots) const {
-  const std::int32_t limit = scenario_.configuration.nesting_limit.value_or(default_nesting_limit);
   const auto depth = static_cast<std::int32_t>(passes_.size());
-  if (depth > limit) return std::nullopt;
+  if (depth > nesting_limit()) return std::nullopt;
   const Device device = node.slots.empty() ? Device{} : node.slots[0].device;
   if (device.type == DeviceType::cpu && depth > 1) return std::nullopt;
   if (follows("DEV-3", "first-buffer") && !is_led_to(device, node, slots)) return std::nullopt;
@@ -1099,6 +1093,7 @@ void Interpreter::start_asynchronous(const PassStep& step) {
   Future& future = futures_[at(step.future)];
   if (future.pass) throw CannotTell("an asynchronous pass that is started twice");
   future.pass = &step;
+  has_engine_threads_ = true;
   future.modes = modes_;
   future.recording = graph_.recording;
   future.start = trace_.cursor;
@@ -1118,7 +1113,6 @@ void Interpreter::finish_asynchronous(Future& future) {
     const Restore stream(graph_.stream, future.modes.stream);
     const Restore passes(passes_, {});
     try {
-      note_engine_threads(*future.pass);
       Pass pass(*this, *future.pass);
       const Inside inside(*this, pass, future.pass->create_graph, future.recording);
       const Restore required(trace_.required);
@@ -1223,6 +1217,7 @@ bool Interpreter::may_use(Device device) {
     return false;
   }
   used_devices_.push_back(device);
+  has_engine_threads_ = true;
   return true;
 }
 

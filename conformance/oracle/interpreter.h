@@ -168,6 +168,7 @@ class Interpreter {
     }
   }
   void settle_races(std::size_t first);
+  std::int32_t nesting_limit() const;
   std::optional<Device> device_of(const GraphNode& node, const Gradients& slots) const;
   bool is_led_to(Device device, const GraphNode& node, const Gradients& slots) const;
 
@@ -269,7 +270,6 @@ class Interpreter {
 
   void run_child(StepId fork, std::int32_t occurrence);
   Gradients run_pass(const PassStep& step, StepId id);
-  void note_engine_threads(const PassStep& step);
   void report_leaf_grads();
   void settle_reducers();
 
@@ -323,6 +323,8 @@ class Interpreter {
   StepId fork_ = no_id;
   std::int32_t forks_to_skip_ = 0;
   bool in_child_ = false;
+  // Of a device, from the first pass that needs it, of the pool beyond the nesting limit, and of passes that run
+  // elsewhere. Whether an engine that starts all of them with the first pass has any, nobody knows here (DEV-2).
   bool has_engine_threads_ = false;
 };
 

@@ -763,6 +763,36 @@ TEST(Fork, AChildStartsFromTheParentsStateAndLeavesItAlone) {
   EXPECT_THAT(told.numbers("read", 1), ElementsAre(12));
 }
 
+// The error of a pass in a child that is forked after a pass.
+std::optional<ErrorCategory> error_in_child(const std::string& configuration, const std::string& nodes, const std::string& root,
+                             const std::string& options = "", const std::string& after = "") {
+  const Told told(configuration + "'leaves': [{'name': 'x', 'value': 2}], 'nodes': [" + nodes +
+                  "], 'program': [{'do': 'forward'}, {'do': 'backward', 'keep': true, 'roots': [{'value': '" + root +
+                  "', 'seed': 1}]" + options + "}, {'do': 'fork', 'steps': [{'do': 'grad', 'roots': [{'value': '" + root +
+                  "', 'seed': 1}], 'inputs': ['x']}]}" + after + "]");
+  return told.error("grad");
+}
+
+TEST(Fork, FORK_1_AChildOfAProcessWithThreadsOfTheEngineIsToldSo) {
+  const std::string on_the_cpu = "{'name': 'y', 'op': 'mul', 'inputs': ['x', 'x']}";
+  const std::string inside = on_the_cpu +
+                             ", {'name': 'd', 'op': 'to_device', 'inputs': ['y'], 'device': 'sim:0'},"
+                             "{'name': 'top', 'op': 'to_device', 'inputs': ['d'], 'device': 'cpu'}";
+  const std::string nested =
+      on_the_cpu +
+      ", {'name': 'a', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': [{'do': 'backward', 'keep': true,"
+      "   'roots': [{'value': 'y', 'seed': 1}]}]}},"
+      "{'name': 'top', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': [{'do': 'backward', 'keep': true,"
+      "   'roots': [{'value': 'a', 'seed': 1}]}]}}";
+  EXPECT_EQ(error_in_child("", on_the_cpu, "y"), std::nullopt);
+  EXPECT_EQ(error_in_child("", inside, "top"), ErrorCategory::forked);
+  EXPECT_EQ(error_in_child("'configuration': {'nesting_limit': 2},", nested, "top"), std::nullopt);
+  EXPECT_EQ(error_in_child("'configuration': {'nesting_limit': 1},", nested, "top"), ErrorCategory::forked);
+  EXPECT_EQ(error_in_child("'futures': [{'name': 'f'}],", on_the_cpu, "y", ", 'future': 'f'",
+                           ", {'do': 'wait', 'future': 'f'}"),
+            ErrorCategory::forked);
+}
+
 TEST(CannotTell, NeverGuesses) {
   const Scenario scenario = scenario_of(
       "'leaves': [{'name': 'x', 'value': 1}],"

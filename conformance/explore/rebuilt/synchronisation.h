@@ -1,5 +1,5 @@
 // Mutex, condition, atomic and thread whose operations are steps of the schedule. Under control they
-// ask the scheduler; outside they are the standard ones.
+// ask the scheduler; outside they are the standard ones, with delays if these are asked for (delays.h).
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "conformance/explore/rebuilt/delays.h"
 #include "conformance/explore/rebuilt/meeting_point.h"
 
 namespace gradcts::schedule {
@@ -18,12 +19,12 @@ class ScheduledMutex {
  public:
   // The real one is taken too, for threads outside control; under control it is free by then.
   void lock() {
-    if (is_controlled()) schedule::lock(point_);
+    is_controlled() ? schedule::lock(point_) : delay();
     real_.lock();
   }
   void unlock() {
     real_.unlock();
-    if (is_controlled()) schedule::unlock(point_);
+    is_controlled() ? schedule::unlock(point_) : delay();
   }
   bool try_lock() {
     if (is_controlled() && !schedule::try_lock(point_)) return false;
@@ -57,11 +58,11 @@ class ScheduledCondition {
   }
 
   void notify_one() {
-    if (is_controlled()) schedule::notify(point_, false);
+    is_controlled() ? schedule::notify(point_, false) : delay();
     real_.notify_one();
   }
   void notify_all() {
-    if (is_controlled()) schedule::notify(point_, true);
+    is_controlled() ? schedule::notify(point_, true) : delay();
     real_.notify_all();
   }
 
@@ -84,33 +85,60 @@ class ScheduledCondition {
   std::condition_variable real_;
 };
 
-// One thread runs at a time and sees what the others wrote: orders weaker than the strongest are not
-// explored.
+// Around one operation: a step of the schedule, or a delay before it and one after it.
+class AroundOperation {
+ public:
+  AroundOperation(MeetingPoint& point, Access kind) : is_step_(is_controlled()) {
+    is_step_ ? access(point, kind) : delay();
+  }
+  ~AroundOperation() {
+    if (!is_step_) delay();
+  }
+  AroundOperation(const AroundOperation&) = delete;
+  AroundOperation& operator=(const AroundOperation&) = delete;
+
+ private:
+  const bool is_step_;
+};
+
+// Under control one thread runs at a time and sees what the others wrote: orders weaker than the
+// strongest are not explored. Outside they are what the caller says, so that sanitizers can judge them.
 template <typename T>
 class ScheduledAtomic {
  public:
+  using Order = std::memory_order;
+  static constexpr Order strongest = std::memory_order_seq_cst;
+
   ScheduledAtomic() = default;
   ScheduledAtomic(T value) : value_(value) {}
 
-  T load(std::memory_order = std::memory_order_seq_cst) const { return at(Access::read).load(); }
-  void store(T value, std::memory_order = std::memory_order_seq_cst) {
-    at(Access::write).store(value);
+  T load(Order order = strongest) const {
+    const AroundOperation around(point_, Access::read);
+    return value_.load(order);
   }
-  T exchange(T value, std::memory_order = std::memory_order_seq_cst) {
-    return at(Access::write).exchange(value);
+  void store(T value, Order order = strongest) {
+    const AroundOperation around(point_, Access::write);
+    value_.store(value, order);
   }
-  bool compare_exchange_strong(T& expected, T value,
-                               std::memory_order = std::memory_order_seq_cst) {
-    return at(Access::write).compare_exchange_strong(expected, value);
+  T exchange(T value, Order order = strongest) {
+    const AroundOperation around(point_, Access::write);
+    return value_.exchange(value, order);
   }
-  bool compare_exchange_strong(T& expected, T value, std::memory_order, std::memory_order) {
-    return compare_exchange_strong(expected, value);
+  bool compare_exchange_strong(T& expected, T value, Order order = strongest) {
+    const AroundOperation around(point_, Access::write);
+    return value_.compare_exchange_strong(expected, value, order);
   }
-  T fetch_add(T by, std::memory_order = std::memory_order_seq_cst) {
-    return at(Access::write).fetch_add(by);
+  bool compare_exchange_strong(T& expected, T value, Order success, Order failure) {
+    const AroundOperation around(point_, Access::write);
+    return value_.compare_exchange_strong(expected, value, success, failure);
   }
-  T fetch_sub(T by, std::memory_order = std::memory_order_seq_cst) {
-    return at(Access::write).fetch_sub(by);
+  T fetch_add(T by, Order order = strongest) {
+    const AroundOperation around(point_, Access::write);
+    return value_.fetch_add(by, order);
+  }
+  T fetch_sub(T by, Order order = strongest) {
+    const AroundOperation around(point_, Access::write);
+    return value_.fetch_sub(by, order);
   }
 
   operator T() const { return load(); }
@@ -124,14 +152,19 @@ class ScheduledAtomic {
   T operator--(int) { return fetch_sub(1); }
 
  private:
-  std::atomic<T>& at(Access kind) const {
-    if (is_controlled()) access(point_, kind);
-    return value_;
-  }
-
   mutable MeetingPoint point_;
-  mutable std::atomic<T> value_{};
+  std::atomic<T> value_{};
 };
+
+// A thread that is not under control: where it begins and where it ends are places for delays as well.
+inline std::thread delayed_thread(std::function<void()> body) {
+  return std::thread([body = std::move(body)]() mutable {
+    delay();
+    body();
+    body = nullptr;  // what it holds is let go before the last delay, as it is without one
+    delay();
+  });
+}
 
 // Joins when it is destroyed.
 class ScheduledThread {
@@ -140,7 +173,7 @@ class ScheduledThread {
     if (is_controlled()) {
       number_ = start_thread(std::move(body));
     } else {
-      real_ = std::thread(std::move(body));
+      real_ = delayed_thread(std::move(body));
     }
   }
   ScheduledThread(ScheduledThread&& other) noexcept

@@ -8,8 +8,8 @@ namespace gradcts::reference {
 template <typename T>
 using Atomic = schedule::ScheduledAtomic<T>;
 
-// No order between threads depends on these: no points, as the engine's header says.
+// No order between threads depends on these: no steps, as the engine's header says.
 template <typename T>
-using CountAtomic = std::atomic<T>;
+using CountAtomic = schedule::DelayedCount<T>;
 
 }  // namespace gradcts::reference

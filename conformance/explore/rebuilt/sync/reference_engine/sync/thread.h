@@ -2,10 +2,9 @@
 #pragma once
 
 #include <functional>
-#include <thread>
 #include <utility>
 
-#include "conformance/explore/rebuilt/meeting_point.h"
+#include "conformance/explore/rebuilt/synchronisation.h"
 
 namespace gradcts::reference {
 
@@ -13,7 +12,7 @@ inline void start_detached_thread(std::function<void()> body) {
   if (schedule::is_controlled()) {
     schedule::start_thread(std::move(body));
   } else {
-    std::thread(std::move(body)).detach();
+    schedule::delayed_thread(std::move(body)).detach();
   }
 }
 
