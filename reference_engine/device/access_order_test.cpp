@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <string>
+#include <thread>
 
 #include "reference_engine/device/simulated_runtime.h"
 #include "reference_engine/device/work_purpose.h"
@@ -209,14 +211,47 @@ TEST_F(Captures, A_stream_that_waits_for_a_captured_one_joins_and_must_be_waited
 }
 
 TEST_F(AccessReports, Work_says_what_it_is_for) {
-  EXPECT_EQ(set_work_purpose("node", "y"), "");
+  EXPECT_EQ(begin_work_purpose("node", "y"), 0u);
   write(one_, block_);
-  EXPECT_EQ(set_work_purpose("", ""), "node y");
+  end_work_purpose();
   read(two_, block_);
   const auto reports = runtime_.unordered_accesses();
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].earlier.purpose, "node y");
   EXPECT_EQ(reports[0].access.purpose, "");
+}
+
+TEST(WorkPurposes, An_inner_one_ends_and_the_outer_one_counts_again) {
+  EXPECT_EQ(begin_work_purpose("node", "y"), 0u);
+  EXPECT_EQ(begin_work_purpose("hook", "h"), 1u);
+  EXPECT_EQ(work_purpose(), "hook h");
+  end_work_purpose();
+  EXPECT_EQ(work_purpose(), "node y");
+  begin_work_purpose("node", "failed");
+  begin_work_purpose("node", "failed too");
+  end_work_purposes(0);
+  EXPECT_EQ(work_purpose(), "");
+  end_work_purpose();
+  EXPECT_EQ(work_purpose(), "");
+}
+
+// A node that fails on a device's thread ends nothing, and nobody encloses it there.
+TEST(WorkPurposes, A_restart_makes_every_thread_forget_its_own) {
+  std::string before, after;
+  std::latch begun(1), restarted(1);
+  std::jthread other([&] {
+    begin_work_purpose("node", "failed");
+    before = work_purpose();
+    begun.count_down();
+    restarted.wait();
+    after = work_purpose();
+  });
+  begun.wait();
+  restart_access_checks();
+  restarted.count_down();
+  other.join();
+  EXPECT_EQ(before, "node failed");
+  EXPECT_EQ(after, "");
 }
 
 }  // namespace

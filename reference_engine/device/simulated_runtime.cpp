@@ -6,6 +6,7 @@
 #include <new>
 #include <string>
 
+#include "reference_engine/device/work_purpose.h"
 #include "reference_engine/error.h"
 
 namespace gradcts::reference {
@@ -230,6 +231,7 @@ std::vector<UnorderedAccess> unordered_accesses() {
 }
 
 void restart_access_checks() {
+  forget_work_purposes();
   for_each_simulated([](SimulatedRuntime& simulated) { simulated.restart_access_checks(); });
 }
 

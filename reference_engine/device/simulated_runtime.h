@@ -102,7 +102,7 @@ class SimulatedRuntime : public BasicRuntime {
   std::map<Stream, int> captured_ GRADCTS_GUARDED_BY(mutex_);  // streams of those that go on
 };
 
-// The same of all types whose runtimes are simulated.
+// The same of all types whose runtimes are simulated. A restart also forgets what work was for (work_purpose.h).
 std::vector<UnorderedAccess> unordered_accesses();
 void restart_access_checks();
 

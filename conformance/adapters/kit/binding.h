@@ -327,9 +327,11 @@ concept HasPrograms = requires(B& b) {
 template <typename B>
 concept ChecksAccesses = requires(B& b, std::string_view what, std::string_view name,
                                   const typename B::Tensor& tensor) {
-  // What the running thread puts work on devices for, from now on, in words ("node", "y"); returns
-  // what it was before.
-  { b.set_work_purpose(what, name) } -> std::same_as<std::string>;
+  // What the running thread puts work on devices for, in words ("node", "y"), until it is ended; returns how many
+  // purposes enclose it. The second ends the innermost one, the third all but so many.
+  { b.begin_work_purpose(what, name) } -> std::same_as<std::size_t>;
+  b.end_work_purpose();
+  b.end_work_purposes(std::size_t());
   // A program that uses a tensor on the current stream of its device says so, in case that the
   // memory is another stream's (STREAM-3). Nothing for the CPU, and for undefined tensors.
   b.register_use(tensor);

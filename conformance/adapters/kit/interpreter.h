@@ -83,22 +83,22 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   // What work on devices is for, while it lives.
   class Purpose {
    public:
-    Purpose(Interpreter& i, std::string_view what, std::string_view name) : interpreter_(i) {
-      previous_ = interpreter_.set_purpose(what, name);
+    Purpose(Interpreter& i, std::string_view what, std::string_view name)
+        : interpreter_(i), enclosing_(i.begin_purpose(what, name)) {}
+    ~Purpose() {
+      if constexpr (ChecksAccesses<B>) interpreter_.binding_.end_work_purposes(enclosing_);
     }
-    ~Purpose() { interpreter_.set_purpose(previous_, ""); }
     Purpose(const Purpose&) = delete;
     Purpose& operator=(const Purpose&) = delete;
 
    private:
     Interpreter& interpreter_;
-    std::string previous_;
+    const std::size_t enclosing_;
   };
 
-  std::string set_purpose([[maybe_unused]] std::string_view what,
-                          [[maybe_unused]] std::string_view name) {
-    if constexpr (ChecksAccesses<B>) return binding_.set_work_purpose(what, name);
-    return "";
+  std::size_t begin_purpose([[maybe_unused]] std::string_view what, [[maybe_unused]] std::string_view name) {
+    if constexpr (ChecksAccesses<B>) return binding_.begin_work_purpose(what, name);
+    return 0;
   }
 
   // ---- Bodies ----
@@ -171,12 +171,12 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   struct NodeTrace final : TraceBody, Owned {
     NodeTrace(Interpreter& i, NodeId n, std::int32_t m) : Owned(i), id(n), making(m) {}
     void enter() override {
-      this->interpreter->set_purpose("node", node_name(this->interpreter->scenario_, id));
+      this->interpreter->begin_purpose("node", node_name(this->interpreter->scenario_, id));
       this->interpreter->recorder_.node(EventKind::node_enter, id, making, {});
     }
     void exit() override {
       this->interpreter->recorder_.node(EventKind::node_exit, id, making, {});
-      this->interpreter->set_purpose("", "");
+      if constexpr (ChecksAccesses<B>) this->interpreter->binding_.end_work_purpose();
     }
     const NodeId id;
     const std::int32_t making;

@@ -430,9 +430,11 @@ struct Binding {
     if (!memory) return;
     ref::runtime(sim).register_use(memory, ref::current_stream(simulated(tensor.device())));
   }
-  std::string set_work_purpose(std::string_view what, std::string_view name) const {
-    return ref::set_work_purpose(what, name);
+  std::size_t begin_work_purpose(std::string_view what, std::string_view name) const {
+    return ref::begin_work_purpose(what, name);
   }
+  void end_work_purpose() const { ref::end_work_purpose(); }
+  void end_work_purposes(std::size_t enclosing) const { ref::end_work_purposes(enclosing); }
   std::vector<UnorderedAccess> unordered_accesses() const {
     return SimulatedAccesses(scenario_, streams_).found();
   }

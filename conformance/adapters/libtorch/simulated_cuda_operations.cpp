@@ -194,9 +194,9 @@ Tensor empty_strided(at::IntArrayRef sizes, at::IntArrayRef strides,
                                            c10::dtype_or_default(type));
 }
 
-void enqueue_copy(ref::Stream stream, const Tensor& target, const Tensor& source) {
+void enqueue_copy(ref::Stream stream, const Tensor& target, const Tensor& source, const char* name = "copy") {
   ref::Work work;
-  work.name = "copy";
+  work.name = name;
   if (source.is_cuda()) work.accesses.push_back({source.storage().data(), false});
   if (target.is_cuda()) work.accesses.push_back({target.storage().data(), true});
   work.run = [to = target.is_cuda() ? on_cpu(target) : target,
@@ -221,9 +221,13 @@ Tensor& copy_(Tensor& target, const Tensor& source, bool non_blocking) {
   return target;
 }
 
+// As a CUDA build does it: a copy on the current stream, which the caller waits for.
 at::Scalar local_scalar(const Tensor& tensor) {
-  ref::synchronize(ref::current_stream(simulated(tensor.device())));
-  return at::native::_local_scalar_dense_cpu(on_cpu(tensor));
+  const ref::Stream stream = ref::current_stream(simulated(tensor.device()));
+  const Tensor number = at::empty(tensor.sizes(), tensor.options().device(at::kCPU));
+  enqueue_copy(stream, number, tensor, "read of a number");
+  ref::synchronize(stream);
+  return at::native::_local_scalar_dense_cpu(number);
 }
 
 TORCH_LIBRARY_IMPL(_, CUDA, library) {

@@ -718,8 +718,14 @@ void Binding::register_use(const Tensor& tensor) const {
   if (tensor.defined()) ref::register_use(tensor, ref::current_stream(tensor.device()));
 }
 
-std::string Binding::set_work_purpose(std::string_view what, std::string_view name) const {
-  return ref::set_work_purpose(what, name);
+std::size_t Binding::begin_work_purpose(std::string_view what, std::string_view name) const {
+  return ref::begin_work_purpose(what, name);
+}
+void Binding::end_work_purpose() const {
+  ref::end_work_purpose();
+}
+void Binding::end_work_purposes(std::size_t enclosing) const {
+  ref::end_work_purposes(enclosing);
 }
 
 std::vector<UnorderedAccess> Binding::unordered_accesses() const {

@@ -122,7 +122,9 @@ class Binding {
   void control_stream(const StreamStep& step) const;
   std::int32_t engine_threads() const;
   void register_use(const Tensor& tensor) const;
-  std::string set_work_purpose(std::string_view what, std::string_view name) const;
+  std::size_t begin_work_purpose(std::string_view what, std::string_view name) const;
+  void end_work_purpose() const;
+  void end_work_purposes(std::size_t enclosing) const;
   std::vector<UnorderedAccess> unordered_accesses() const;
 
   reference::Stream stream(StreamId id) const { return streams_[static_cast<std::size_t>(id)]; }
