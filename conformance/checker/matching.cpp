@@ -62,15 +62,19 @@ void for_each_key(const Entries& a, const Entries& b, Use use) {
 }
 
 // Without an order: equal ones first, and of these those first that equal little else; then what
-// must be there, then what may be. `fits(expected, actual)` says whether two are equal,
-// `is_compared` whether that means anything.
+// must be there, then what may be, as far as enough is left for what must be there. `fits(expected,
+// actual)` says whether two are equal, `is_compared` whether that means anything.
 template <typename Required, typename Compared, typename Fits>
 void match_unordered(std::span<const Entry> expected, std::span<const Entry> actual,
                      Required is_required, Compared is_compared, Fits fits,
                      std::vector<std::int32_t>& matches, std::vector<std::int32_t>& surplus) {
   std::vector<bool> used(actual.size(), false);
+  std::size_t left = actual.size();
+  auto needed = static_cast<std::size_t>(std::count_if(
+      expected.begin(), expected.end(), [&](const Entry& one) { return is_required(one.index); }));
   const auto match_those = [&](bool required, bool compared, bool equal) {
     for (const Entry& one : expected) {
+      if (!required && left <= needed) return;
       std::int32_t& match = matches[static_cast<std::size_t>(one.index)];
       if (match != unmatched || is_required(one.index) != required) continue;
       if (is_compared(one.index) != compared) continue;
@@ -78,6 +82,8 @@ void match_unordered(std::span<const Entry> expected, std::span<const Entry> act
         if (used[i] || (equal && !fits(one.index, actual[i].index))) continue;
         used[i] = true;
         match = actual[i].index;
+        --left;
+        if (required) --needed;
         break;
       }
     }
@@ -104,8 +110,9 @@ void match_ordered(std::span<const Entry> expected, std::span<const Entry> actua
 bool compares_something(const ExpectedEvent& event) {
   return event.compare_values || event.compare_number;
 }
-bool compares_something(const ExpectedStep&) {
-  return true;
+bool compares_something(const ExpectedStep& step) {
+  const auto& known = step.value_known;
+  return known.empty() || std::find(known.begin(), known.end(), true) != known.end();
 }
 
 template <typename Expected, typename Actual, typename Of, typename Fits>
@@ -140,10 +147,21 @@ void match(const std::vector<Expected>& expected, const std::vector<Actual>& act
 }
 
 bool values_fit(const std::vector<std::optional<TensorValue>>& expected,
-                const std::vector<std::optional<TensorValue>>& actual, double bound) {
+                const std::vector<std::optional<TensorValue>>& actual) {
   if (expected.size() != actual.size()) return false;
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (difference(expected[i], actual[i], bound)) return false;
+    if (difference(expected[i], actual[i], 0)) return false;
+  }
+  return true;
+}
+
+bool values_fit(const ExpectedStep& expected, const StepResult& actual) {
+  const auto& values = expected.result.values;
+  const auto& known = expected.value_known;
+  if (values.size() != actual.values.size()) return false;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool is_known = known.empty() || known[i];
+    if (is_known && difference(values[i], actual.values[i], expected.bound)) return false;
   }
   return true;
 }
@@ -171,7 +189,7 @@ Evidence::Evidence(const Case& c) : Case(c) {
         const ExpectedEvent& e = expectation.events[static_cast<std::size_t>(expected)];
         const Event& a = outcome.events[static_cast<std::size_t>(actual)];
         return e.number_fits(a.number) &&
-               (!e.compare_values || values_fit(e.event.values, a.values, 0));
+               (!e.compare_values || values_fit(e.event.values, a.values));
       },
       events, surplus_events);
   match(
@@ -180,7 +198,7 @@ Evidence::Evidence(const Case& c) : Case(c) {
       [&](std::int32_t expected, std::int32_t actual) {
         const ExpectedStep& e = expectation.steps[static_cast<std::size_t>(expected)];
         const StepResult& a = outcome.steps[static_cast<std::size_t>(actual)];
-        return error_fits(e, a.error) && values_fit(e.result.values, a.values, e.bound);
+        return error_fits(e, a.error) && values_fit(e, a);
       },
       steps, surplus_steps);
 }
