@@ -125,7 +125,9 @@ struct GraphNode {
   bool materialises = false;  // VAL-6
   bool rewrites = false;      // of a base whose view changed: its second edge is the view's
   bool on_view = false;       // an in-place change of a view: engines make their own nodes for it
-  bool released = false;      // KEEP-1
+  bool refuses = false;       // its backward is an error
+  GraphNode* base_node = nullptr;  // of `on_view`: what the base's history is since
+  bool released = false;           // KEEP-1
   bool release_unknown = false;
   absl::InlinedVector<Edge, 2> edges;  // one for each input of the forward
   absl::InlinedVector<Slot, 1> slots;  // one for each output
@@ -161,9 +163,11 @@ class Graph {
   void give_own_version(Tensor& tensor) { tensor.version = make_version(); }
 
   // ---- History
-  // A tensor whose gradient goes somewhere.
+  // A tensor whose gradient goes somewhere; also a view that has not looked at its base's new
+  // history yet.
   static bool tracked(const Tensor& tensor) {
-    return tensor.requires_grad || tensor.origin.node != nullptr;
+    const bool base_changed = tensor.base && tensor.base_rewrites != tensor.base->rewrites;
+    return tensor.requires_grad || tensor.origin.node != nullptr || base_changed;
   }
   Edge edge_of(Tensor& tensor);
   GraphNode* accumulator_of(Tensor& leaf);

@@ -49,6 +49,7 @@ void rewrite_base(Graph& graph, Tensor& changed) {
         return result;
       });
   node->rewrites = true;
+  node->edges[1].node->base_node = node;
   graph.attach(*node, base);
 }
 
@@ -99,9 +100,16 @@ Gradients hyperbolic_tangent_rule(Graph& g, Tensor* result, const Gradients& d) 
   return {mul(g, d[0], conjugate(g, shift(g, scale(g, square, -1), 1)))};
 }
 
-// The old elements are saved as a copy where they are needed, since they are overwritten.
+// The old elements are saved as a copy where they are needed, since they are overwritten. The copy
+// keeps their place in the graph, for derivatives of the derivative.
+Tensor* before_change(Graph& graph, const Tensor& a) {
+  Tensor* old = graph.make(elements_of(a), a.device);
+  if (graph.recording) old->origin = a.origin;
+  return old;
+}
+
 Tensor* multiply_in_place(Graph& graph, Tensor* a, Tensor* b) {
-  Tensor* old = graph.make(elements_of(*a), a->device);
+  Tensor* old = before_change(graph, *a);
   Tensor* out = binary(graph, a, b, times);
   GraphNode* node =
       graph.record({a, b}, {out}, [a, old, b](Graph& g, GraphNode& n, const Gradients& d) {
@@ -115,7 +123,7 @@ Tensor* multiply_in_place(Graph& graph, Tensor* a, Tensor* b) {
 }
 
 Tensor* divide_in_place(Graph& graph, Tensor* a, Tensor* b) {
-  Tensor* old = graph.make(elements_of(*a), a->device);
+  Tensor* old = before_change(graph, *a);
   Tensor* out = binary(graph, a, b, over);
   GraphNode* node =
       graph.record({a, b}, {out}, [a, old, b](Graph& g, GraphNode& n, const Gradients& d) {

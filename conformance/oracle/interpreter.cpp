@@ -34,6 +34,13 @@ constexpr std::int32_t default_nesting_limit = 60;
 // Room for so many changes of thread by nesting, before the numbers of two threads of a program
 // meet.
 constexpr std::int32_t makers_per_thread = 100000;
+// Threads of devices have numbers below 0. A pass that one of them starts stays on it (DEV-1), or
+// goes to a thread of the pool, which may be any: Interpreter::pool_threads_.
+std::int32_t device_thread(Device device) {
+  constexpr std::int32_t devices_of_type = 128;
+  return -1 - device.index - devices_of_type * static_cast<std::int32_t>(device.type);
+}
+constexpr std::int32_t pool_threads = -10000;
 
 const char* clause_of(HookKind kind) {
   switch (kind) {
@@ -108,7 +115,9 @@ Interpreter::Interpreter(const Scenario& scenario, const Dialect& dialect, Expec
       futures_(scenario.futures.size()),
       throws_(at(scenario.step_count), 0),
       closed_hooks_(scenario.hooks.size(), false),
-      undetermined_(scenario.values.size(), false) {
+      undetermined_(scenario.values.size(), false),
+      history_unknown_(scenario.values.size(), false),
+      pool_threads_(pool_threads) {
   for (const Refusal& refusal : scenario.configuration.refusals) refusals_.push_back(refusal.times);
 }
 
@@ -237,6 +246,7 @@ void Interpreter::refuse_second_derivative(GraphNode& node, const Gradients& slo
         graph_.make_node(slots, [](Graph&, GraphNode&, const Gradients&) -> Gradients {
           throw Refused{ErrorCategory::not_differentiable, "GRAPH2-3"};
         });
+    refusing->refuses = true;
     refusing->edges.insert(refusing->edges.end(), node.edges.begin(), node.edges.end());
     result = graph_.alias(*result);
     graph_.attach(*refusing, *result);
@@ -544,7 +554,12 @@ Tensor* Interpreter::determined(ValueId id) const {
   return value(id);
 }
 
+void Interpreter::need_history(ValueId id) const {
+  if (history_unknown_[at(id)]) throw CannotTell("the history of a gradient that may be the seed");
+}
+
 Tensor* Interpreter::defined(ValueId id) {
+  need_history(id);
   if (!determined(id)) throw Refused{ErrorCategory::invalid_argument, nullptr};
   return value(id);
 }
@@ -583,7 +598,8 @@ class Interpreter::Inside {
         maker_(interpreter.graph_.thread),
         stream_(interpreter.graph_.stream),
         frame_(interpreter.frame_, nullptr) {
-    interpreter.passes_.push_back({&pass, callers_recording, interpreter.modes_});
+    interpreter.passes_.push_back(
+        {&pass, callers_recording, interpreter.modes_, interpreter.graph_.thread});
   }
   ~Inside() {
     const Pass* ended = interpreter_.passes_.back().pass;
@@ -636,8 +652,12 @@ void Interpreter::perform(const PassStep& step, const Step& whole, Errors errors
   }
   for (const Root& root : step.roots) {
     note_access(Access::Kind::read, defined(root.value)->storage);
+    note_script_effect({Effect::Kind::use, nullptr, root.value});
   }
-  for (const ValueId input : step.inputs.value_or(std::vector<ValueId>())) defined(input);
+  for (const ValueId input : step.inputs.value_or(std::vector<ValueId>())) {
+    defined(input);
+    note_script_effect({Effect::Kind::use, nullptr, input});
+  }
   if (step.future != no_id) return start_asynchronous(step);
   const std::int32_t first_effect = effect_count();
   if (stopped_ && errors == Errors::travel) throw CannotTell("a nested pass after stop");
@@ -647,7 +667,11 @@ void Interpreter::perform(const PassStep& step, const Step& whole, Errors errors
     results = run_pass(step, whole.id);
   }
   for (Tensor* result : results) report(result);
-  for (std::size_t i = 0; i < step.results.size(); ++i) values_[at(step.results[i])] = results[i];
+  for (std::size_t i = 0; i < step.results.size(); ++i) {
+    values_[at(step.results[i])] = results[i];
+    history_unknown_[at(step.results[i])] =
+        !step.create_graph && results[i] && Graph::tracked(*results[i]);
+  }
   if (!step.results.empty()) add_hooks_at_creation(no_id, step.results);
   if (stopped_) {  // SHUT-4: an error, or a fresh start
     result_.may_fail = {ErrorCategory::stopped};
@@ -674,6 +698,7 @@ void Interpreter::make_uncertain(std::int32_t first_step, std::int32_t last_step
         break;
       case Kind::read_grad:
       case Kind::visit:
+      case Kind::use:
         break;
       case Kind::change_hooks:
       case Kind::set_leaf:
@@ -692,10 +717,11 @@ void Interpreter::make_kept_uncertain(std::int32_t first_effect) {
 
 bool Interpreter::has_script_effects(const Visit& visit) const {
   const auto begin = effects_.begin();
-  return std::any_of(
-      begin + visit.first_effect, begin + visit.last_effect, [](const Effect& effect) {
-        return effect.kind != Effect::Kind::add_to_grad && effect.kind != Effect::Kind::keep;
-      });
+  return std::any_of(begin + visit.first_effect, begin + visit.last_effect,
+                     [](const Effect& effect) {
+                       return effect.kind != Effect::Kind::add_to_grad &&
+                              effect.kind != Effect::Kind::keep && effect.kind != Effect::Kind::use;
+                     });
 }
 
 bool Interpreter::has_effect(const Visit& visit, Effect::Kind kind, const void* what,
@@ -705,6 +731,13 @@ bool Interpreter::has_effect(const Visit& visit, Effect::Kind kind, const void* 
                      [&](const Effect& effect) {
                        return effect.kind == kind && effect.what == what && effect.id == id;
                      });
+}
+
+bool Interpreter::uses_outputs(const Visit& visit, NodeId id) const {
+  const auto& outputs = scenario_.nodes[at(id)].outputs;
+  return std::any_of(outputs.begin(), outputs.end(), [&](ValueId output) {
+    return has_effect(visit, Effect::Kind::use, nullptr, output);
+  });
 }
 
 void Interpreter::settle_unordered(const Visit& visit, const Visit& other) {
@@ -717,6 +750,7 @@ void Interpreter::settle_unordered(const Visit& visit, const Visit& other) {
     switch (effect.kind) {
       case Kind::add_to_grad:
       case Kind::keep:
+      case Kind::use:
         break;
       case Kind::read_grad:
         if (has_effect(other, Kind::add_to_grad, effect.what)) {
@@ -745,7 +779,8 @@ void Interpreter::settle_unordered(const Visit& visit, const Visit& other) {
         }
         break;
       case Kind::forward:
-        if (has_effect(other, Kind::forward, nullptr, effect.id)) {
+        if (has_effect(other, Kind::forward, nullptr, effect.id) ||
+            uses_outputs(other, effect.id)) {
           throw CannotTell("a node that two scripts may make in any order");
         }
         break;
@@ -760,11 +795,15 @@ std::int32_t Interpreter::nesting_limit() const {
 void Interpreter::enter_node(const GraphNode& node) {
   const Device device = node.slots.empty() ? Device{} : node.slots[0].device;
   const auto depth = static_cast<std::int32_t>(passes_.size());
-  graph_.thread = thread_ * makers_per_thread + depth / std::max(nesting_limit(), 1);
+  const std::int32_t limit = nesting_limit();
+  const std::int32_t callers_thread = passes_.back().callers_thread;
+  graph_.thread = callers_thread >= 0 ? thread_ * makers_per_thread + depth / std::max(limit, 1)
+                  : depth <= limit    ? callers_thread
+                                      : --pool_threads_;
   modes_ = passes_.back().callers;
   graph_.stream = modes_.stream;
   if (device.type == DeviceType::cpu) return;
-  graph_.thread = -1 - device.index;
+  graph_.thread = device_thread(device);
   modes_.device = device;
   graph_.stream = modes_.stream = node.stream;
 }
@@ -1048,8 +1087,10 @@ std::optional<std::int64_t> Interpreter::observed(const ObserveStep& step) {
     case What::needed:
       if (!pass || !frame_->node) return std::nullopt;
       return pass->needed(*frame_->node);
-    case What::will_run:
-      return pass ? pass->will_run(&node_of(step.node)) : -1;
+    case What::will_run: {
+      const GraphNode& node = node_of(step.node);
+      return pass ? pass->will_run(&node) : -1;
+    }
     case What::anomaly:
       return modes_.anomaly;
     default:

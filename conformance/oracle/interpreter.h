@@ -66,6 +66,8 @@ class Interpreter {
   Tensor* value(ValueId id) const { return values_[static_cast<std::size_t>(id)]; }
   // The same, for a use that the value decides about.
   Tensor* determined(ValueId id) const;
+  // Throws CannotTell where engines may differ in whether the value has a history.
+  void need_history(ValueId id) const;
   // Sets the thread-local state that a node sees: a device's thread has its own (STREAM-1, DEV-1).
   void enter_node(const GraphNode& node);
   // Emits the node's entry, with the gradients that come in.
@@ -140,7 +142,8 @@ class Interpreter {
       release,       // of a node by a nested pass
       change_hooks,  // of a node
       set_leaf,      // its `.grad` or requires_grad
-      forward        // of a node of the scenario, once more
+      forward,       // of a node of the scenario, once more
+      use            // of a value, by a nested pass
     };
     Kind kind;
     void* what = nullptr;     // Tensor or GraphNode
@@ -149,6 +152,8 @@ class Interpreter {
   };
   bool has_effect(const Visit& visit, Effect::Kind kind, const void* what,
                   std::int32_t id = no_id) const;
+  // Whether a pass is started in it from an output of this node, or asks for one.
+  bool uses_outputs(const Visit& visit, NodeId id) const;
   void note_script_effect(Effect effect) {
     if (!passes_.empty()) effects_.push_back(effect);
   }
@@ -296,7 +301,10 @@ class Interpreter {
   std::vector<Future> futures_;                      // by FutureId
   std::vector<std::int32_t> throws_;                 // by StepId: how often it ran
   std::vector<bool> closed_hooks_;                   // by HookId
-  std::vector<bool> undetermined_;      // by ValueId: kept where an error may come first
+  std::vector<bool> undetermined_;  // by ValueId: kept where an error may come first
+  // By ValueId: gradients that nothing recorded, and that may be a seed with a history itself, or
+  // a copy of it.
+  std::vector<bool> history_unknown_;
   std::vector<std::int32_t> refusals_;  // left, by Configuration::refusals
   std::vector<Device> used_devices_;
   struct Destruction {
@@ -314,9 +322,11 @@ class Interpreter {
     Pass* pass = nullptr;
     bool callers_recording = true;
     Modes callers;
+    std::int32_t callers_thread = 0;  // as GraphNode::thread
   };
   std::vector<Running> passes_;  // outermost first
   const Frame* frame_ = nullptr;
+  std::int32_t pool_threads_;  // counts downwards: those that nobody can tell from others
 
   // ---- A child process: the program is run again up to the fork, then the fork's steps
   struct ForkDone {};

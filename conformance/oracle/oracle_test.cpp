@@ -1096,6 +1096,17 @@ TEST(Tied, AHookThatOneAddsToTheOtherCannotBeTold) {
             "hooks that change while their node may run");
 }
 
+TEST(Tied, ANodeThatOneMakesAnewAndTheOtherGoesThroughCannotBeTold) {
+  EXPECT_EQ(reason_of(two_accumulators +
+                      "'hooks': [{'name': 'goes', 'kind': 'node_pre', 'on': 'accumulate:z',"
+                      "    'steps': [{'do': 'grad', 'roots': [{'value': 'e', 'seed': 0}],"
+                      "      'inputs': ['x'], 'keep': true}]},"
+                      "  {'name': 'makes', 'kind': 'node_pre', 'on': 'accumulate:x',"
+                      "    'steps': [{'do': 'with', 'recording': true, 'steps': ["
+                      "      {'do': 'forward', 'nodes': ['e']}]}]}]"),
+            "a node that two scripts may make in any order");
+}
+
 TEST(Tied, AGraphThatBothGoThroughAndOneReleasesCannotBeTold) {
   EXPECT_EQ(reason_of(two_accumulators +
                       "'hooks': [{'name': 'keeps', 'kind': 'node_pre', 'on': 'accumulate:z',"
@@ -1139,6 +1150,86 @@ TEST(Order, WhatMayRunInsideAPausedVisitNeedNotFollowItsFirstEvent) {
       "pytorch-1.13");
   EXPECT_FALSE(told.ordered("enter accumulate:x", "enter accumulate:z"));
   EXPECT_TRUE(told.ordered("exit y", "enter accumulate:z"));
+}
+
+// ---- Several wrong arguments: an error about any of them is right
+
+TEST(Arguments, OfAWrongSeedAndAnInputWithoutAHistoryEitherIsReported) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': [3, 4]}, {'name': 'c', 'value': 2, 'requires_grad': "
+      "false}],"
+      "'nodes': [{'name': 'y', 'op': 'neg', 'inputs': ['x']}],"
+      "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'y', 'seed': [1, 1, 1]}],"
+      "  'inputs': ['c']}]");
+  EXPECT_THAT(told.step("grad").allowed_errors,
+              ::testing::IsSupersetOf({ErrorCategory::invalid_argument, ErrorCategory::unused_input,
+                                       ErrorCategory::gradient_shape}));
+}
+
+TEST(Arguments, OfAWrongSeedAndAnInputThatIsNotReachedEitherIsReported) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': [3, 4]}, {'name': 'z', 'value': 2}],"
+      "'nodes': [{'name': 'y', 'op': 'neg', 'inputs': ['x']}],"
+      "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'y', 'seed': [1, 1, 1]}],"
+      "  'inputs': ['z']}]");
+  EXPECT_THAT(
+      told.step("grad").allowed_errors,
+      ::testing::IsSupersetOf({ErrorCategory::unused_input, ErrorCategory::gradient_shape}));
+}
+
+TEST(Questions, WhetherANodeWithoutAHistoryRunsCannotBeTold) {
+  EXPECT_EQ(reason_of("'leaves': [{'name': 'c', 'value': 2, 'requires_grad': false}],"
+                      "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['c']}],"
+                      "'program': [{'do': 'forward'}, {'do': 'observe', 'what': 'will_run',"
+                      "  'node': 'y'}]"),
+            "a node without history");
+}
+
+// An engine may give the seed itself, or a copy of it.
+TEST(Results, WhetherAGradientThatWasTheSeedHasItsHistoryCannotBeTold) {
+  EXPECT_EQ(reason_of("'leaves': [{'name': 'x', 'value': 3}],"
+                      "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x']}],"
+                      "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'y',"
+                      "  'seed': {'from': 'y'}}], 'inputs': ['x'], 'results': ['g']},"
+                      "  {'do': 'backward', 'roots': [{'value': 'g', 'seed': 1}]}]"),
+            "the history of a gradient that may be the seed");
+}
+
+TEST(Twice, ARefusalOfAnUndefinedGradientCannotBeTold) {
+  EXPECT_EQ(reason_of("'leaves': [{'name': 'x', 'value': 3}],"
+                      "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x'],"
+                      "  'differentiable': false}],"
+                      "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'y',"
+                      "  'seed': 5}], 'inputs': ['x'], 'create': true, 'results': ['g']},"
+                      "  {'do': 'backward', 'roots': [{'value': 'g', 'seed': null}]}]"),
+            "a second derivative that is refused, of a gradient that is undefined");
+}
+
+// ---- Changed views: the base may depend on the view, or the view on the base
+
+const std::string changed_view =
+    "'leaves': [{'name': 'x', 'value': [2, 3]}, {'name': 'w', 'value': 5}],"
+    "'nodes': [{'name': 'c', 'op': 'clone', 'inputs': ['x']},"
+    "  {'name': 'v', 'op': 'select', 'inputs': ['c'], 'dim': 0, 'index': 1},"
+    "  {'name': 'u', 'op': 'mul_', 'inputs': ['v', 'w']}],";
+
+TEST(ChangedView, ItsHooksNeedNotRunForItsBase) {
+  const Told told(changed_view +
+                  "'hooks': [{'name': 'h', 'kind': 'tensor', 'on': 'u', 'added': 'by_step'}],"
+                  "'program': [{'do': 'forward'}, {'do': 'add_hook', 'hook': 'h'},"
+                  "  {'do': 'backward', 'roots': [{'value': 'c', 'seed': [1, 1]}], 'keep': true},"
+                  "  {'do': 'backward', 'roots': [{'value': 'u', 'seed': 1}]}]");
+  const std::vector<const ExpectedEvent*> calls = told.events_of("h");
+  ASSERT_EQ(calls.size(), 2U);
+  EXPECT_FALSE(calls[0]->required);
+  EXPECT_TRUE(calls[1]->required);
+}
+
+TEST(ChangedView, HooksOfItsBaseCannotBeToldForTheView) {
+  EXPECT_EQ(reason_of(changed_view + "'hooks': [{'name': 'h', 'kind': 'retain_grad', 'on': 'c'}],"
+                                     "'program': [{'do': 'forward'},"
+                                     "  {'do': 'backward', 'roots': [{'value': 'u', 'seed': 1}]}]"),
+            "hooks of a base, in a pass from its changed view");
 }
 
 }  // namespace

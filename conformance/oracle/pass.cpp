@@ -25,6 +25,16 @@ void add_new(std::vector<Value>& values, const std::vector<Value>& more) {
   }
 }
 
+// The first, or any of the others.
+Thrown any_of(const std::vector<Thrown>& wrong) {
+  Thrown first = wrong[0];
+  for (std::size_t i = 1; i < wrong.size(); ++i) {
+    add_new(first.allowed, {wrong[i].error.category});
+    add_new(first.allowed, wrong[i].allowed);
+  }
+  return first;
+}
+
 bool dense_without_overlap(const Shape& shape, const Shape& strides) {
   Elements places = *strided_map(shape, strides);
   std::sort(places.begin(), places.end());
@@ -74,43 +84,54 @@ bool Pass::may_be_refused() const {
 // ---- Setting up
 // -----------------------------------------------------------------------------------------
 
+// Where several arguments are wrong, an error about any of them is right.
 void Pass::check_arguments() {
+  std::vector<Thrown> wrong;
   for (const Root& root : step_.roots) {
     const Tensor* tensor = in_.value(root.value);
     if (!tensor || !Graph::tracked(*tensor)) {
-      throw or_of_seeds(error_of(ErrorCategory::invalid_argument, "ROOT-1"));
+      wrong.push_back(error_of(ErrorCategory::invalid_argument, "ROOT-1"));
     }
   }
   for (const AnnouncementId id : step_.announced) {
     const Tensor* to = in_.value(in_.scenario().announcements[static_cast<std::size_t>(id)].to);
-    if (!to || !Graph::tracked(*to)) throw error_of(ErrorCategory::invalid_argument, "ASYNC-1");
+    if (!to || !Graph::tracked(*to)) {
+      wrong.push_back(error_of(ErrorCategory::invalid_argument, "ASYNC-1"));
+    }
   }
-  if (!step_.inputs) return;
-  if (step_.inputs->empty()) throw error_of(ErrorCategory::invalid_argument, "PRUNE-5");
+  if (step_.inputs) check_inputs(wrong);
+  if (wrong.empty()) return;
+  check_seeds(wrong);
+  throw any_of(wrong);
+}
+
+void Pass::check_inputs(std::vector<Thrown>& wrong) const {
+  if (step_.inputs->empty()) wrong.push_back(error_of(ErrorCategory::invalid_argument, "PRUNE-5"));
   for (ValueId input : *step_.inputs) {
     const Tensor* tensor = in_.value(input);
     if (tensor && Graph::tracked(*tensor)) continue;
-    if (!tensor) throw error_of(ErrorCategory::invalid_argument, "PRUNE-4");
-    if (step_.allow_unused || step_.materialise)
+    if (tensor && (step_.allow_unused || step_.materialise))
       throw CannotTell("an input that needs no gradient");
-    throw error_of(ErrorCategory::invalid_argument, "PRUNE-4", {ErrorCategory::unused_input});
+    wrong.push_back(error_of(ErrorCategory::invalid_argument, "PRUNE-4"));
+    if (tensor) wrong.back().allowed.push_back(ErrorCategory::unused_input);
   }
 }
 
-// Where a root and the seed of another one are both wrong, either is reported.
-Thrown Pass::or_of_seeds(Thrown first) {
-  for (const Root& root : step_.roots) {
+// One for each root; for roots without a history none.
+Gradients Pass::check_seeds(std::vector<Thrown>& wrong) {
+  Gradients seeds(step_.roots.size(), nullptr);
+  for (std::size_t i = 0; i < seeds.size(); ++i) {
+    const Root& root = step_.roots[i];
     Tensor* tensor = in_.value(root.value);
     if (!tensor || !Graph::tracked(*tensor)) continue;
     const Edge edge = graph_.edge_of(*tensor);
     try {
-      validated(seed_of(root), edge.node->slots[static_cast<std::size_t>(edge.slot)]);
-    } catch (const Thrown& other) {
-      add_new(first.allowed, {other.error.category});
-      add_new(first.allowed, other.allowed);
+      seeds[i] = validated(seed_of(root), edge.node->slots[static_cast<std::size_t>(edge.slot)]);
+    } catch (Thrown& thrown) {
+      wrong.push_back(std::move(thrown));
     }
   }
-  return first;
+  return seeds;
 }
 
 std::int32_t Pass::entry_of(GraphNode* node) {
@@ -153,13 +174,17 @@ std::vector<Edge> Pass::announced_edges() const {
 // An in-place change of a view changes its base: how the part of the base is found again is the
 // engine's affair. So the node that made the view need not run for the sake of the change, nor its
 // hooks; it must for every other use, and then its hooks see the gradients of these uses, with or
-// without that of the change.
+// without that of the change. Nor need the changed view's own hooks run for the sake of the base:
+// an engine may have the change at the base's node, and the view behind it.
 void Pass::find_optional() {
   const bool none = std::none_of(entries_.begin(), entries_.end(),
                                  [](const Entry& entry) { return entry.node->on_view; });
   if (none) return;
   std::vector<std::int32_t> todo;
-  for (Entry& entry : entries_) entry.optional = true;
+  for (Entry& entry : entries_) {
+    entry.optional = true;
+    entry.through_base = entry.node->on_view;
+  }
   for (const Entry& entry : entries_) {
     const GraphNode* view = entry.node->on_view ? entry.node->edges[0].node : nullptr;
     if (view) entries_[static_cast<std::size_t>(index_.at(view))].bypassed = true;
@@ -169,18 +194,37 @@ void Pass::find_optional() {
     if (!std::exchange(entries_[static_cast<std::size_t>(index)].optional, false)) return;
     todo.push_back(index);
   };
-  for (const Root& root : step_.roots) need(graph_.edge_of(*in_.value(root.value)).node);
-  for (const Edge& edge : announced_edges()) need(edge.node);
+  const auto need_itself = [&](const GraphNode* node) {
+    entries_[static_cast<std::size_t>(index_.at(node))].through_base = false;
+    need(node);
+  };
+  for (const Root& root : step_.roots) need_itself(graph_.edge_of(*in_.value(root.value)).node);
+  for (const Edge& edge : announced_edges()) need_itself(edge.node);
   while (!todo.empty()) {
     const GraphNode& node = *entries_[static_cast<std::size_t>(todo.back())].node;
     todo.pop_back();
     for (std::size_t i = node.on_view ? 1 : 0; i < node.edges.size(); ++i) {
-      if (node.edges[i].node) need(node.edges[i].node);
+      if (!node.edges[i].node) continue;
+      const bool is_change = node.rewrites && i == 1;
+      is_change ? need(node.edges[i].node) : need_itself(node.edges[i].node);
+    }
+  }
+}
+
+// An engine may have the change of a view at its base's node, and the view behind it.
+void Pass::refuse_hooks_of_bases() const {
+  for (const Entry& entry : entries_) {
+    const GraphNode* base = entry.node->base_node;
+    if (!base || index_.contains(base)) continue;
+    const Tensor& tensor = *base->slots[0].tensor;
+    if (base->hooks || (tensor.retains_grad && tensor.origin.node == base)) {
+      throw CannotTell("hooks of a base, in a pass from its changed view");
     }
   }
 }
 
 void Pass::choose() {
+  refuse_hooks_of_bases();
   find_optional();
   if (!step_.inputs) {
     for (Entry& entry : entries_) entry.runs = entry.accumulates = true;
@@ -280,17 +324,19 @@ void Pass::find_queues() {
 
 Tensor* Pass::seed_of(const Root& root) {
   if (root.seed.constant) return graph_.make(*root.seed.constant);
-  return root.seed.value == no_id ? nullptr : in_.determined(root.seed.value);
+  if (root.seed.value == no_id) return nullptr;
+  if (step_.create_graph) in_.need_history(root.seed.value);
+  return in_.determined(root.seed.value);
 }
 
 // ROOT-4: all seeds are validated before anything runs; the error names the root.
 void Pass::deliver_seeds() {
-  Gradients seeds;
-  for (const Root& root : step_.roots) {
-    const Edge edge = graph_.edge_of(*in_.value(root.value));
-    seeds.push_back(
-        validated(seed_of(root), edge.node->slots[static_cast<std::size_t>(edge.slot)]));
+  std::vector<Thrown> wrong;
+  const Gradients seeds = check_seeds(wrong);
+  if (!wrong.empty() && may_be_refused()) {
+    wrong.push_back(error_of(ErrorCategory::unused_input, "PRUNE-4"));
   }
+  if (!wrong.empty()) throw any_of(wrong);
   for (std::size_t i = 0; i < seeds.size(); ++i) {
     deliver(no_id, graph_.edge_of(*in_.value(step_.roots[i].value)), seeds[i]);
   }
@@ -401,7 +447,8 @@ void Pass::visit(std::int32_t index) {
   follow_order(entry);
   entry.begun = now();
   in_.enter_node(*entry.node);
-  const bool required = std::exchange(trace_.required, trace_.required && !entry.optional);
+  const bool may_be_missing = entry.optional || entry.through_base;
+  const bool required = std::exchange(trace_.required, trace_.required && !may_be_missing);
   Gradients outputs;
   try {
     outputs = visit_parts(entry);
@@ -415,6 +462,7 @@ void Pass::visit(std::int32_t index) {
   trace_.required = required;
   note_order(entry);
   if (entry.optional && !entry.node->leaf) make_uncertain(entry);  // a leaf is its base's as well
+  if (entry.through_base) make_uncertain(entry.begun, entry.ended);
   const GraphNode& node = *entry.node;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     pass_on(entry, node.edges[i]);
@@ -431,7 +479,7 @@ void Pass::free_values_since(const Moment& begin) {
 }
 
 void Pass::refuse_change_by_hook(const Entry& entry) const {
-  if (entry.optional || entry.bypassed) {
+  if (entry.optional || entry.bypassed || entry.through_base) {
     throw CannotTell("a gradient changed by a hook of a node that a change may go past");
   }
 }
@@ -609,8 +657,9 @@ void Pass::call_multi_hook(HookId hook, const GraphNode& node, std::int32_t slot
   }
   if (found->missing > 0) return;
   for (const Edge& target : targets) {
-    if (hooks_run_at(target.node) &&
-        entries_[static_cast<std::size_t>(index_.at(target.node))].optional) {
+    if (!hooks_run_at(target.node)) continue;
+    const Entry& entry = entries_[static_cast<std::size_t>(index_.at(target.node))];
+    if (entry.optional || entry.through_base) {
       throw CannotTell("a hook over several tensors, one of them of a node that may not run");
     }
   }
@@ -804,6 +853,9 @@ Gradients Pass::run_node(Entry& entry) {
     outputs = run_itself(entry);
   } catch (...) {
     if (enter != no_id) trace_.event(enter).required = false;
+    if (enter != no_id && node.on_view) {  // what failed may be another node of the engine's
+      trace_.event(trace_.node(EventKind::node_exit, node.id, node.instance)).required = false;
+    }
     throw;
   }
   Cursor exit;
@@ -839,6 +891,9 @@ Gradients Pass::run_itself(Entry& entry) {
   Gradients outputs;
   const bool nothing = std::all_of(entry.slots.begin(), entry.slots.end(),
                                    [](const Tensor* slot) { return slot == nullptr; });
+  if (nothing && node.refuses) {  // GRAPH2-3 or TOPO-5
+    throw CannotTell("a second derivative that is refused, of a gradient that is undefined");
+  }
   if (nothing && !node.scripted) {
     outputs.resize(node.edges.size(), nullptr);  // TOPO-5
   } else {
@@ -968,11 +1023,7 @@ Tensor* Pass::validated(Tensor* gradient, const Slot& slot) {
   if (moves && !(slot.shape.empty() && gradient->shape.empty())) {
     wrong.push_back(error_of(ErrorCategory::gradient_device, "VAL-4"));
   }
-  if (!wrong.empty()) {
-    Thrown first = wrong[0];
-    for (const Thrown& other : wrong) first.allowed.push_back(other.error.category);
-    throw first;
-  }
+  if (!wrong.empty()) throw any_of(wrong);
   Tensor* result = cast(graph_, sum_to(graph_, gradient, slot.shape), slot.type);
   return result->device == slot.device ? result : to_device(graph_, result, slot.device);
 }

@@ -60,6 +60,8 @@ class Pass {
     bool accumulates = false;  // a leaf that gradients go into
     bool optional = false;     // its node stands for a part of another one: engines need not run it
     bool bypassed = false;     // what it gets through a change of its view may go past it
+    bool through_base = false;  // a changed view, asked for through its base alone: its hooks need
+                                // not run
     std::vector<Capture> captures;
     Gradients slots;                      // sums so far
     Cursor after;                         // the last events of those that delivered
@@ -76,11 +78,13 @@ class Pass {
 
   // ---- Setting up
   void check_arguments();
-  Thrown or_of_seeds(Thrown first);
+  void check_inputs(std::vector<Thrown>& wrong) const;
+  Gradients check_seeds(std::vector<Thrown>& wrong);
   Tensor* seed_of(const Root& root);
   std::int32_t entry_of(GraphNode* node);
   void reach();
   void find_optional();
+  void refuse_hooks_of_bases() const;
   std::vector<Edge> announced_edges() const;
   void choose();
   void request(std::int32_t index, Tensor* input);
