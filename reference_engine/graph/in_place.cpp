@@ -36,7 +36,7 @@ class InPlaceOnView final : public Node, private Operation::Whole {
   void release_saved() override { operation_->release_saved(); }
 
   Gradients apply(Gradients&& gradients) override {
-    if (!gradients[0].defined()) return Gradients(next_edges().size());
+    if (!gradients[0].defined()) return operation_->apply(std::move(gradients));  // its errors
     const Tensor whole = to_dense(gradients[0]);
     Gradients part;
     part.push_back(view_of(whole, steps_));
