@@ -43,6 +43,10 @@ class MeetingPoints {
   std::deque<Mutex> locks_;
 };
 
+// Whether every other thread of the process sleeps: it waits for something, and neither runs nor is
+// about to. False where the system does not tell.
+bool all_others_sleep();
+
 // Forks; the child runs `body`, hands over the text that it returns, and ends without any clean-up.
 // Returns the text. Throws std::runtime_error when there is no child or the child died before it
 // answered; the message names the signal.

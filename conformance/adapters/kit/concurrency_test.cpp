@@ -27,6 +27,23 @@ TEST(Barrier, NobodyLeavesBeforeAllHaveCome) {
   EXPECT_EQ(arrived, 300);
 }
 
+TEST(Threads, OneThatRunsDoesNotSleep) {
+  Mutex mutex;
+  std::unique_lock lock(mutex);
+  std::atomic<bool> go_on{true};
+  Thread running([&] {
+    while (go_on) {
+    }
+  });
+  Thread waiting([&] { std::lock_guard second(mutex); });
+  EXPECT_FALSE(all_others_sleep());
+  go_on = false;
+  running.join();
+  while (!all_others_sleep()) {  // the other one is about to wait
+  }
+  lock.unlock();
+}
+
 TEST(Children, HandOverTheirText) {
   EXPECT_EQ(run_in_child([] { return std::string(100000, 'x'); }), std::string(100000, 'x'));
 }

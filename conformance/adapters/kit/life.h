@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "conformance/adapters/kit/concurrency.h"
 #include "conformance/adapters/kit/sync.h"
 
 namespace gradcts::kit {
@@ -22,11 +23,19 @@ class LifeCounter {
 
   std::int64_t count() const { return count_; }
 
-  // Waits until there are none, or the patience is over; returns how many there are. An engine's
-  // threads let go a moment after the caller has returned, so that a first look may come too early.
+  // Waits until there are none, or the patience is over, or for a while nobody runs who could let
+  // go; returns how many there are. An engine's threads let go a moment after the caller has
+  // returned, so that a first look may come too early.
   std::int64_t wait_for_none(std::chrono::milliseconds patience) {
+    constexpr std::chrono::milliseconds between_looks(100);
+    constexpr int looks = 3;
+    int asleep = 0;
     std::unique_lock lock(mutex_);
-    none_.wait_for(lock, patience, [this] { return count_ == 0; });
+    while (patience.count() > 0 && asleep < looks) {
+      if (none_.wait_for(lock, between_looks, [this] { return count_ == 0; })) return 0;
+      patience -= between_looks;
+      asleep = all_others_sleep() ? asleep + 1 : 0;
+    }
     return count_;
   }
   void wait_for_none() {
