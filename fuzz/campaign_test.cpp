@@ -11,10 +11,26 @@
 
 #include "conformance/scenario/test_folder.h"
 #include "fuzz/generate.h"
+#include "fuzz/outside.h"
 #include "fuzz/trial.h"
 
 namespace gradcts::fuzz {
 namespace {
+
+// What changes as a scenario becomes smaller is left out, and the fault is still told.
+TEST(KindOfFailure, LeavesOutNamesNumbersTypesAndShapes) {
+  const auto kind = [](const char* expected, const char* observed) {
+    return kind_of({"TOPO-1", "program[4] (read), value 0", expected, observed});
+  };
+  EXPECT_EQ(kind("float64 () [-88]", "float64 () [-130] (-130 instead of -88)"),
+            kind("float32 (2,2) [1 2 3 4]", "float32 (2,2) [1 2 3 5] (5 instead of 4)"));
+  EXPECT_EQ(kind("no error", "error other: a node without history: 'n12'"),
+            kind("no error", "error other: a node without history: 'accumulate:x'"));
+  EXPECT_NE(kind("no error", "error other: a node without history: 'n12'"),
+            kind("undefined", "float64 () [3] (a tensor instead of undefined)"));
+  EXPECT_EQ(clause_of(kind("2 runs", "1 run")), "TOPO-1");
+  EXPECT_EQ(clause_of("crash"), "crash");
+}
 
 std::string liar(const std::string& lie) {
   return GRADCTS_LYING_ADAPTERS "/libgradcts-lying-" + lie + ".so";
@@ -124,7 +140,7 @@ TEST(Campaign, SurvivesAnEngineThatDies) {
   options.cases = 4;
   run_into(store, options, folder);
   const std::vector<Group> groups = store.groups();
-  ASSERT_EQ(groups.size(), 1U);
+  ASSERT_EQ(groups.size(), 1U) << groups.back().clause << groups.back().smallest.detail;
   EXPECT_EQ(groups[0].clause, "crash");
   EXPECT_EQ(groups[0].cases + store.totals().not_judged, 4U);
 }

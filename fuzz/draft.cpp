@@ -62,7 +62,7 @@ Plan::Plan(Choices& header, const Claims& claims) {
     keeps = hook_steps = changes = set_grad = requires_grad = checkpoints = false;
     retain_grad = pools = create = stop = drops = false;
   }
-  if (streams) keeps = changes = set_grad = checkpoints = stop = strides = sparse = false;
+  if (streams) keeps = changes = set_grad = checkpoints = stop = strides = sparse = pools = false;
   // Whether a pack hook is given the tensor or a copy shows when it is changed.
   if (in_place || changes) saved_hooks = false;
   // What several queues do at a time has no order: see docs/fuzz.md.

@@ -73,6 +73,7 @@ struct Known {
   bool may_change = false;   // an in-place operation may change it
   bool row_major = true;     // surely: a `view` may then have any shape
   bool usable = true;        // false: a script makes it, so it comes and goes as the engine runs
+  bool detached = false;     // its history is not that of the others who share its elements
   bool in_script = false;    // a script or a loose hook uses it: it is never dropped or changed
   bool dropped = false;
 };

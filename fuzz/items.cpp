@@ -594,12 +594,13 @@ void NodeMaker::place(Making making) {
   if (operation == Operation::transpose || operation == Operation::expand) {
     output.row_major = false;
   }
-  if (making.node.operation == Operation::detach) {
+  if (operation == Operation::detach) {
     output.tracked = false;
     output.reach = 0;
   }
   if (output.tracked) output.reach |= bit(item);
   const Known first = of(making.node.inputs[0]);
+  output.detached = operation == Operation::detach || (making.shares && first.detached);
   output.storage = making.shares ? first.storage : new_storage(draft_);
   const bool fresh = !making.shares && !making.node.custom;
   const bool plain_view = making.shares && making.node.operation != Operation::expand &&
@@ -620,10 +621,11 @@ void NodeMaker::place(Making making) {
   if (in_place) {  // every other name of these elements has this history now
     for (Known& known : draft_.known) {
       if (known.storage != output.storage) continue;
+      known.range = std::max(known.range, output.range);
+      if (known.detached) continue;
       known.reach |= output.reach;
       known.tracked = known.tracked || output.tracked;
       known.spread = std::max(known.spread, output.spread);
-      known.range = std::max(known.range, output.range);
     }
   }
   StreamId stream = no_id;

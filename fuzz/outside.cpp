@@ -1,7 +1,10 @@
 #include "fuzz/outside.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
+#include <regex>
 
 #include "conformance/runner/engine_locator.h"
 
@@ -37,6 +40,21 @@ Claims claims_of(const std::vector<std::string>& engines) {
   return common ? Claims(std::move(*common)) : Claims();
 }
 
+std::string kind_of(const gradcts::Finding& finding) {
+  // Quoted names, names with a number, types, what stands in brackets, numbers.
+  static const std::regex varying(
+      R"re('[^']*'|\b[a-z]+\.?[0-9]+\b|\([^()]*\)|\[[^\[\]]*\]|-?[0-9]+(\.[0-9]+)*)re");
+  static const std::regex marks(R"re(#( ?#)*)re");
+  const std::string text =
+      fmt::format("expected {}, observed {}", finding.expected, finding.observed);
+  const std::string marked = std::regex_replace(text, varying, "#");
+  return fmt::format("{}: {}", finding.clause, std::regex_replace(marked, marks, "#"));
+}
+
+std::string clause_of(const std::string& failure) {
+  return failure.substr(0, failure.find(':'));
+}
+
 std::string OutsideEngine::failure_of(const Scenario& scenario) {
   const ScenarioResult result = run(scenario);
   switch (result.verdict.kind) {
@@ -46,7 +64,7 @@ std::string OutsideEngine::failure_of(const Scenario& scenario) {
     case VerdictKind::fail: {
       const gradcts::Finding& first = result.verdict.findings.front();
       // A scenario in which nothing is left to run is no smaller case of anything.
-      return first.where == "the whole scenario" ? "" : first.clause;
+      return first.where == "the whole scenario" ? "" : kind_of(first);
     }
     case VerdictKind::error:
       return result.verdict.detail.find("the oracle cannot tell") == 0 ? "" : "error";

@@ -18,13 +18,21 @@ class OutsideEngine {
   // By name or path; throws as the runner does for engines that cannot work.
   OutsideEngine(const std::string& engine, std::chrono::milliseconds timeout);
   ScenarioResult run(const Scenario& scenario);
-  // The first broken clause, "crash", "hang" or "error"; empty: it passes, or cannot be judged.
+  // How it fails: the first broken clause and what is said of it, so that shrinking does not drift
+  // to another fault of the same clause; or "crash", "hang", "error". Empty: it passes, or cannot
+  // be judged.
   std::string failure_of(const Scenario& scenario);
 
  private:
   RunOptions options_;
   std::unique_ptr<WorkerProcess> worker_;
 };
+
+// "LIFE-1: expected ..., observed ..." with a mark for each name, number, type and shape: these
+// change as a scenario becomes smaller.
+std::string kind_of(const gradcts::Finding& finding);
+// The clause that such a failure begins with; of others all of it.
+std::string clause_of(const std::string& failure);
 
 // What the engines of these names claim together; empty names are left out. Everything for the
 // reference engine, which is linked in.

@@ -200,8 +200,14 @@ void ScriptMaker::nest(Steps& steps) {
   double& own = draft_.cost[at(place_.item)];
   if (!pass || own + cost > most_cost / 4) return;
   own += cost;
-  steps.push_back(step_of(std::move(*pass)));
   // The pass hands over to the stream that is current here; the program reads on s0.
+  if (plan_.streams && !place_.in_node) {
+    WithStep with;
+    with.stream = 0;
+    with.steps.push_back(step_of(std::move(*pass)));
+    return steps.push_back(step_of(std::move(with)));
+  }
+  steps.push_back(step_of(std::move(*pass)));
   for (std::size_t i = 1; i < draft_.scenario.streams.size(); ++i) {
     steps.push_back(step_of(StreamStep{StreamStep::What::wait, 0, static_cast<StreamId>(i)}));
   }
@@ -312,7 +318,7 @@ void ScriptMaker::add(std::uint32_t kind, Steps& steps) {
     steps.push_back(observe_step(draft_, choices_, place_));
     return steps.push_back(step_of(LockStep{0, false}));
   }
-  if (kind == 13) return read(steps);
+  if (kind == 13 && !plan_.streams) return read(steps);
   if (kind == 14 && plan_.checkpoints) return run_again(steps);
   if (plan_.observes) steps.push_back(observe_step(draft_, choices_, place_));
 }

@@ -10,7 +10,7 @@
 
 namespace gradcts::fuzz {
 
-// How a scenario fails: a clause ("HOOK-8"), or "crash", "hang"; empty: it does not.
+// How a scenario fails, in any words ("HOOK-8"); empty: it does not.
 using FailureOf = std::function<std::string(const Scenario&)>;
 
 struct Shrunk {

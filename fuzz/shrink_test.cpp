@@ -114,6 +114,38 @@ TEST(StreamOrder, NeedsEachWait) {
   }
 }
 
+TEST(StreamOrder, AScriptReadsNothingAndWritesNoBufferAgain) {
+  const std::string text = write_scenario(on_two_streams()).dump();
+  const auto with = [&](const std::string& part, const std::string& more) {
+    std::string changed = text;
+    const auto place = changed.find(part);
+    EXPECT_NE(place, std::string::npos);
+    changed.insert(place + part.size(), more);
+    return read_scenario(parse_json(changed));
+  };
+  EXPECT_TRUE(orders_its_streams(with(R"("backward":{)", "")));
+  EXPECT_FALSE(
+      orders_its_streams(with(R"("backward":{"steps":[)", R"({"do": "read", "values": ["x"]},)")));
+  EXPECT_FALSE(orders_its_streams(
+      with(R"("backward":{)", R"("returns": [{"pool": {"device": "sim:0", "shape": [],
+           "values": [2]}}],)")));
+}
+
+TEST(StreamOrder, AHookStartsItsPassesOnTheFirstStream) {
+  const std::string pass = R"({"do": "backward", "roots": [{"value": "x", "seed": {
+      "device": "sim:0", "shape": [], "values": [2]}}]})";
+  const auto with_hook = [&](const std::string& steps) {
+    Json json = write_scenario(on_two_streams());
+    json["hooks"] =
+        parse_json(R"([{"name": "h", "kind": "node_pre", "on": "y", "steps": [)" + steps + "]}]");
+    return read_scenario(json);
+  };
+  EXPECT_FALSE(orders_its_streams(
+      with_hook(pass + R"(, {"do": "wait_stream", "stream": "a", "for": "b"})")));
+  EXPECT_TRUE(
+      orders_its_streams(with_hook(R"({"do": "with", "stream": "a", "steps": [)" + pass + "]}")));
+}
+
 TEST(StreamOrder, TheDefaultStreamIsOneOfThem) {
   Scenario scenario = on_two_streams();
   scenario.leaves[0].stream = no_id;

@@ -67,32 +67,49 @@ class StreamOrder {
     }
   }
 
-  // Whether the first stream waits for all others after each pass of these steps.
-  bool waits_after_passes(const Steps& steps) const {
+  // Whether these steps read nothing, and the first stream waits for all others after each pass
+  // that does not stand on the first stream. With `all_on_first` each pass must stand on it.
+  bool waits_after_passes(const Steps& steps, bool all_on_first, bool on_first = false) const {
     std::vector<bool> waited(s_.streams.size(), true);
     for (const Step& step : steps) {
-      if (std::holds_alternative<PassStep>(step.action)) waited.assign(waited.size(), false);
+      if (std::holds_alternative<ReadStep>(step.action)) return false;
+      if (std::holds_alternative<PassStep>(step.action) && !on_first) {
+        if (all_on_first) return false;
+        waited.assign(waited.size(), false);
+      }
       const auto* stream = std::get_if<StreamStep>(&step.action);
-      if (stream != nullptr && stream->what == StreamStep::What::wait && stream->stream == 0 &&
-          stream->waits_for != no_id) {
+      if (stream != nullptr && stream->what == StreamStep::What::wait && stream->stream == 0) {
         waited[at(stream->waits_for)] = true;
       }
+      const auto* with = std::get_if<WithStep>(&step.action);
+      const bool moves = with != nullptr && with->stream != no_id;
       bool inside = true;
-      for_each_body(step, [&](const Steps& body) { inside = inside && waits_after_passes(body); });
+      for_each_body(step, [&](const Steps& body) {
+        inside =
+            inside && waits_after_passes(body, all_on_first, moves ? with->stream == 0 : on_first);
+      });
       if (!inside) return false;
     }
     return std::find(waited.begin() + 1, waited.end(), false) == waited.end();
   }
 
+  bool is_ordered(const Script& script, bool all_on_first) const {
+    const bool pools = script.returns && std::any_of(script.returns->begin(), script.returns->end(),
+                                                     [](const Expression& result) {
+                                                       return result.kind == Expression::Kind::pool;
+                                                     });
+    return !pools && waits_after_passes(script.steps, all_on_first);
+  }
+
   bool scripts_wait() const {
     const auto node_waits = [&](const Node& node) {
-      return !node.custom || waits_after_passes(node.custom->backward.steps);
+      return !node.custom || is_ordered(node.custom->backward, false);
     };
     const auto hook_waits = [&](const Hook& hook) {
-      return waits_after_passes(hook.script.steps) && waits_after_passes(hook.unpack_script.steps);
+      return is_ordered(hook.script, true) && is_ordered(hook.unpack_script, true);
     };
     const auto callback_waits = [&](const Callback& callback) {
-      return waits_after_passes(callback.steps);
+      return waits_after_passes(callback.steps, false);
     };
     return std::all_of(s_.nodes.begin(), s_.nodes.end(), node_waits) &&
            std::all_of(s_.hooks.begin(), s_.hooks.end(), hook_waits) &&

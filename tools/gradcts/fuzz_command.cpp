@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -70,17 +71,26 @@ fuzz::KnownFindings known_findings(const FuzzFlags& options) {
 constexpr std::size_t most_tries = 1500;
 constexpr std::size_t most_tries_of_a_hang = 30;  // each takes the whole limit of time
 
+bool is_to_shrink(const fuzz::Group& group) {
+  return group.shrunk.empty() && !is_known(group);
+}
+
+bool has_groups_to_shrink(fuzz::Store& store) {
+  const std::vector<fuzz::Group> groups = store.groups();
+  return std::any_of(groups.begin(), groups.end(), is_to_shrink);
+}
+
 // The smallest case of each clause that is not shrunk yet.
 void shrink_groups(const FuzzFlags& options, fuzz::Store& store, const std::atomic<bool>& stop) {
   for (const fuzz::Group& group : store.groups()) {
-    if (stop || !group.shrunk.empty() || is_known(group)) continue;
+    if (stop || !is_to_shrink(group)) continue;
     fuzz::OutsideEngine engine(options.campaign.engine, options.campaign.timeout);
     const Scenario original = options.campaign.scenario_of(group.smallest.number);
     const fuzz::Shrunk shrunk = fuzz::shrink(
         original, [&](const Scenario& scenario) { return stop ? "" : engine.failure_of(scenario); },
         group.clause == "hang" ? most_tries_of_a_hang : most_tries);
     if (stop) return;  // it may be smaller yet: left to --resume
-    const bool flaky = shrunk.flaky || shrunk.failure != group.clause;
+    const bool flaky = shrunk.flaky || fuzz::clause_of(shrunk.failure) != group.clause;
     store.add_shrunk(group.clause, group.smallest.number, write_scenario(shrunk.scenario).dump(2),
                      fuzz::size_of(shrunk.scenario), flaky);
   }
@@ -91,8 +101,7 @@ std::string file_name(std::string clause) {
   return clause + ".json";
 }
 
-// What was found, in words; the smallest cases as files.
-ExitStatus report(const FuzzFlags& options, fuzz::Store& store) {
+void print_totals(fuzz::Store& store) {
   const fuzz::Totals totals = store.totals();
   print(fmt::format("{} cases: {} passed, {} failed, {} unsupported, {} not judged\n",
                     totals.cases(), totals.passed, totals.failed, totals.unsupported,
@@ -100,6 +109,11 @@ ExitStatus report(const FuzzFlags& options, fuzz::Store& store) {
   for (const auto& [text, cases] : store.reasons()) {
     print(fmt::format("  not judged: {:>8}  {}\n", cases, text));
   }
+}
+
+// What was found, in words; the smallest cases as files.
+ExitStatus print_groups(const FuzzFlags& options, fuzz::Store& store) {
+  const fuzz::Totals totals = store.totals();
   std::vector<std::vector<std::string>> rows;
   std::uint64_t known = 0;
   for (const fuzz::Group& group : store.groups()) {
@@ -115,7 +129,9 @@ ExitStatus report(const FuzzFlags& options, fuzz::Store& store) {
     }
     rows.push_back({"  " + group.clause, fmt::format("{} cases", group.cases),
                     fmt::format("case {}", group.smallest.number),
-                    group.flaky ? "flaky" : fmt::format("size {}", group.shrunk_size),
+                    group.flaky            ? "flaky"
+                    : group.shrunk.empty() ? fmt::format("size {}", group.smallest.size)
+                                           : fmt::format("size {}", group.shrunk_size),
                     file.empty() ? group.smallest.detail : file});
   }
   print(table_text(rows));
@@ -180,7 +196,8 @@ int run(const FuzzFlags& given) {
   fuzz::Store store((std::filesystem::path(options.out) / "campaign.sqlite").string());
   if (!options.merge.empty()) {
     merge_parts(options, store);
-    return report(options, store);
+    print_totals(store);
+    return print_groups(options, store);
   }
   std::map<std::string, std::string> identity = choose_cases(options);
   identity["engine"] = campaign.engine;
@@ -204,8 +221,15 @@ int run(const FuzzFlags& given) {
   if (live) std::fputs("\n", stderr);
   print(fmt::format("{} cases in {:.1f} s, {:.0f} a second\n", progress.cases, progress.seconds,
                     static_cast<double>(progress.cases) / std::max(progress.seconds, 0.001)));
-  if (!options.no_shrink && campaign.against.empty()) shrink_groups(options, store, stop);
-  const ExitStatus status = report(options, store);
+  print_totals(store);
+  if (!options.no_shrink && campaign.against.empty() && has_groups_to_shrink(store)) {
+    print("as found, and made small now:\n");
+    print_groups(options, store);
+    std::fflush(stdout);
+    shrink_groups(options, store, stop);
+    print("made small:\n");
+  }
+  const ExitStatus status = print_groups(options, store);
   if (!stop) return status;
   throw std::runtime_error(
       fmt::format("interrupted; `--resume` goes on with the campaign in {}", options.out));

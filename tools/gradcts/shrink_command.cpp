@@ -37,9 +37,10 @@ int shrink(const ShrinkFlags& options) {
   if (options.out.empty()) print(json);
   if (!options.out.empty()) write_file(options.out, json);
   std::fflush(stdout);
-  std::fputs(fmt::format("{}: {}, size {} from {}, {} runs{}\n", options.target, shrunk.failure,
-                         fuzz::size_of(shrunk.scenario), fuzz::size_of(*chosen.planned.scenario),
-                         shrunk.tries, shrunk.flaky ? "; flaky, so it was left as it is" : "")
+  std::fputs(fmt::format("{}: {}, size {} from {}, {} runs{}\n", options.target,
+                         fuzz::clause_of(shrunk.failure), fuzz::size_of(shrunk.scenario),
+                         fuzz::size_of(*chosen.planned.scenario), shrunk.tries,
+                         shrunk.flaky ? "; flaky, so it was left as it is" : "")
                  .c_str(),
              stderr);
   if (stop) throw std::runtime_error("interrupted; what was written is the smallest so far");
