@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "reference_engine/graph/accumulation.h"
+#include "reference_engine/graph/operations.h"
 #include "reference_engine/tensor/kernels.h"
 
 namespace gradcts::reference {
@@ -48,10 +49,12 @@ void run_tensor_hooks(const Node& node, std::uint32_t slot, const SlotHooks& hoo
 
 // Adds to the `.grad` of a tensor that is no leaf, without taking anything over: the gradient flows
 // on.
+// The first gradient is copied: it flows on, and may be a seed that the program has too. That one
+// may even be the tensor whose gradient is kept, which then would hold itself alive (LIFE-1).
 void keep_gradient(GradientCell& cell, const Tensor& gradient) {
   if (!gradient.defined()) return;
   cell.update([&](const Tensor& current) {
-    return current.defined() ? accumulate(current, gradient) : gradient;
+    return current.defined() ? accumulate(current, gradient) : clone(gradient);
   });
 }
 
