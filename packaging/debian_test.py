@@ -66,6 +66,11 @@ class Package(unittest.TestCase):
                      "/usr/include/gradcts/conformance/adapters/adapter.h"):
             self.assertTrue(path in paths or path + ".gz" in paths, f"no {path}")
 
+    def test_every_engine_of_ours_is_in_it(self):
+        built = {os.path.basename(path) for path in glob.glob(os.path.join(BUILD, "lib/gradcts/libgradcts-*.so"))}
+        packed = {os.path.basename(path) for _, _, path in self.files() if "/gradcts/libgradcts-" in path}
+        self.assertEqual(packed, built - {"libgradcts-libtorch.so"})
+
     def test_nothing_points_to_where_it_was_built(self):
         for folder, _, names in os.walk(self.tree):
             for name in names:
