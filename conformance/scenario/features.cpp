@@ -216,6 +216,9 @@ class Finder {
  public:
   void find_in(const Scenario& scenario);
   std::set<std::string> names() const;
+  bool uses_devices() const {
+    return found_[device_sim] || found_[device_other] || found_[device_cuda] || found_[streams];
+  }
 
  private:
   void note(Feature feature) { found_.set(feature); }
@@ -501,6 +504,12 @@ std::set<std::string> required_features(const Scenario& scenario) {
   std::set<std::string> names = finder.names();
   names.insert(scenario.requires_features.begin(), scenario.requires_features.end());
   return names;
+}
+
+bool uses_devices(const Scenario& scenario) {
+  Finder finder;
+  finder.find_in(scenario);
+  return finder.uses_devices();
 }
 
 std::vector<std::string> missing_features(const std::set<std::string>& required,

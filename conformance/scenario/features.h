@@ -25,6 +25,9 @@ std::span<const FeatureSpec> all_features();
 
 std::set<std::string> required_features(const Scenario& scenario);
 
+// Whether it needs a device other than the CPU, or a stream. Cheaper than all features.
+bool uses_devices(const Scenario& scenario);
+
 // Whether there is a feature of that name: one of all_features(), "operation.X" or "type.X".
 bool is_feature(std::string_view name);
 

@@ -29,6 +29,22 @@ TEST(Features, ASparseGradientNeedsSparseTensors) {
   }
 }
 
+TEST(Features, ADeviceIsUsedWhereverOneIsNamed) {
+  const auto uses = [](auto&& add) {
+    ScenarioBuilder b("a/b");
+    const ValueId x = b.leaf("x", 2);
+    add(b, x);
+    return uses_devices(b.build());
+  };
+  EXPECT_FALSE(uses([](ScenarioBuilder& b, ValueId x) { b.backward({{b.mul(x, x), 3}}); }));
+  EXPECT_TRUE(uses([](ScenarioBuilder& b, ValueId x) { b.to_device(x, {DeviceType::sim, 1}); }));
+  EXPECT_TRUE(uses([](ScenarioBuilder& b, ValueId) {
+    TensorValue tensor = TensorValue::scalar(1);
+    tensor.device = {DeviceType::other, 0};
+    b.leaf("there", tensor);
+  }));
+}
+
 // Each feature follows from some content; `everything` has nearly all content.
 TEST(Features, AllAreReachable) {
   std::set<std::string> found = required_features(everything());

@@ -186,12 +186,18 @@ struct Binding {
       : scenario_(scenario), counts_before_(ref::stream_counts(sim)) {
     ref::restart_access_checks();  // without what others have left
     at::set_num_threads(1);
-    c10::SetStackTraceFetcher([] { return std::string(); });  // dear, and of no use here
-    const auto needed = required_features(scenario);  // one that forks has a worker of its own
-    if (needed.contains("fork") && !needed.contains("device.sim")) hide_cuda();
+    c10::SetStackTraceFetcher([] { return std::string(); });      // dear, and of no use here
+    if (forks(scenario) && !uses_devices(scenario)) hide_cuda();  // it has a worker of its own
     for (const gradcts::Stream& stream : scenario.streams) {
       streams_.push_back(ref::make_stream(simulated(device_of(stream.device))));
     }
+  }
+  static bool forks(const Scenario& scenario) {
+    bool found = false;
+    for_each_step(scenario, [&](const Step& step) {
+      found |= std::holds_alternative<ForkStep>(step.action);
+    });
+    return found;
   }
   // What a failed pass left in this thread's queue goes with the next pass (ERR-3).
   void finish() {
