@@ -151,11 +151,14 @@ def explore(options):
     mutants = [mutant for mutant in chosen(options) if mutant.kind in exploring.KINDS]
     rebuilt = EngineBuild(options.build, "gradcts-rebuilt-reference")
     suite, proofs = Suite(options.build, "suites", ROOT / "conformance" / "suites"), record.read()
-    for mutant in mutants:
-        explored = exploring.explore(mutant, rebuilt, suite, proofs[mutant.name]["proofs"])
-        print(f"{mutant.name:44} {exploring.in_words(explored)}", flush=True)
-        if options.write:  # each at once, so that a long run can be interrupted
-            exploring.write(exploring.read() | {mutant.name: explored}, read_all())
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        futures = {pool.submit(exploring.explore, mutant, rebuilt, suite, proofs[mutant.name]["proofs"]): mutant.name
+                   for mutant in mutants}
+        for future in concurrent.futures.as_completed(futures):
+            name, explored = futures[future], future.result()
+            print(f"{name:44} {exploring.in_words(explored)}", flush=True)
+            if options.write:  # each at once, so that a long run can be interrupted
+                exploring.write(exploring.read() | {name: explored}, read_all())
     return 0
 
 

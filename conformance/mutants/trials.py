@@ -110,14 +110,15 @@ class Suite:
             return [], done.stderr.strip()
         return [json.loads(line) for line in report.read_text().splitlines()], done.stderr.strip()
 
-    def explore(self, scenario, library):
-        """Schedules taken, seconds, and how one failed ("" when none did)."""
+    def explore(self, scenario, library, limit=SECONDS_FOR_SCHEDULES):
+        """Schedules taken, seconds, and how one failed ("" when none did, or when the limit was reached: a failing
+        schedule is also taken again with fewer switches meanwhile)."""
         try:
             done = self._call("explore", scenario, "--engine", str(library), "--suites", self.folder,
                               "--strategy", "pos", "--schedules", str(SCHEDULES), "--seed", "1", "--timeout",
-                              str(SECONDS_FOR_A_SCENARIO), timeout=SECONDS_FOR_SCHEDULES)
+                              str(SECONDS_FOR_A_SCENARIO), timeout=limit)
         except subprocess.TimeoutExpired:
-            return 0, SECONDS_FOR_SCHEDULES, ""
+            return 0, limit, ""
         return read_exploration(done.stdout) if done.returncode in (0, 1) else (0, 0, "")
 
 
