@@ -241,6 +241,28 @@ TEST(CannotTell, WhatNoClauseSpeaksOf) {
   }
 }
 
+// ---- Bases that are parts
+// --------------------------------------------------------------------------
+
+// What was selected while nothing was recorded has no base: it is one, and holds a part of a
+// storage.
+TEST(Parts, AChangeThroughAViewOfAPart) {
+  const Told told(
+      "'leaves': [{'name': 'c', 'value': {'shape': [3, 2], 'values': [1, 2, 3, 4, 5, 6]}, "
+      "'requires_grad': false},"
+      "           {'name': 'x', 'value': [10, 20]}],"
+      "'nodes': [{'name': 'part', 'op': 'slice', 'inputs': ['c'], 'dim': 0, 'start': 1, 'end': 3},"
+      "          {'name': 'row', 'op': 'select', 'inputs': ['part'], 'dim': 0, 'index': 1},"
+      "          {'name': 'changed', 'op': 'add_', 'inputs': ['row', 'x']},"
+      "          {'name': 'y', 'op': 'scale', 'inputs': ['part'], 'factor': 3}],"
+      "'program': [{'do': 'with', 'recording': false, 'steps': [{'do': 'forward', 'nodes': "
+      "['part']}]}, {'do': 'forward', 'nodes': ['row', 'changed', 'y']},"
+      "  {'do': 'backward', 'roots': [{'value': 'y', 'seed': {'shape': [2, 2], 'values': [1, 2, 3, "
+      "4]}}]},"
+      "  {'do': 'read', 'values': ['c'], 'grads': ['x']}]");
+  EXPECT_THAT(told.numbers("read"), testing::ElementsAre(1, 2, 3, 4, 15, 26, 9, 12));
+}
+
 // The type of the sum of two tensors; of one dimension unless `()` stands behind the type.
 ScalarType promoted(const std::string& a, const std::string& b) {
   const auto value = [](std::string type) {
