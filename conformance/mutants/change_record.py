@@ -9,6 +9,9 @@ import json
 from changes import BETWEEN
 
 
+MANY = 8  # statements of a source that share a reason
+
+
 class Record:
     def __init__(self, path, noticed_by, prefix):
         self.path, self.noticed_by, self.prefix = path, noticed_by, prefix
@@ -39,17 +42,25 @@ class Record:
         for file, group in sorted(by_file.items()):
             lines.append(f"| `{file}` | {len(group)} | {sum(bool(entry[self.noticed_by]) for entry in group)} |")
         lines += ["", "| not killed | changes | why |", "|---|---|---|"]
-        alike = collections.defaultdict(list)  # changes of one statement with one reason are a row
+        alike = collections.defaultdict(lambda: collections.defaultdict(list))  # of a source, with one reason
         for key, entry in sorted(entries.items()):
             if not entry[self.noticed_by]:
                 file, original, what, *_ = (part.replace("|", "\\|") for part in key.split(BETWEEN))
-                alike[file, original, why(entry) or "nobody knows yet"].append(what)
-        for (file, original, reason), what in alike.items():
-            lines.append(f"| `{self._short(file)}` | `{original}`: {', '.join(dict.fromkeys(what))} | {reason} |")
+                alike[self._short(file), why(entry) or "nobody knows yet"][original].append(what)
+        for (file, reason), statements in alike.items():
+            for words in in_words(statements):
+                lines.append(f"| `{file}` | {words} | {reason} |")
         return lines
 
     def _short(self, file):
         return file.removeprefix(self.prefix)
+
+
+def in_words(statements):
+    """A line for each statement, with its changes; where there are many, their numbers alone."""
+    if len(statements) > MANY:
+        return [f"{sum(map(len, statements.values()))} changes of {len(statements)} statements"]
+    return [f"`{original}`: {', '.join(dict.fromkeys(what))}" for original, what in statements.items()]
 
 
 def why(entry):

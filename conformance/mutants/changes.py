@@ -297,18 +297,14 @@ def write_source(file, changes, overlay):
 
 def compile_object(build, output, changes, folder, switch):
     """The object with those changes that compile, and these."""
-    left, checked = list(changes), False
+    left = list(changes)
     files = sorted({change.file for change in changes})
     mutant = types.SimpleNamespace(name="generated", files=files)
     while True:
         for file in files:
             write_source(file, [change for change in left if change.file == file], folder / "source")
-        try:  # a look costs less than the code
-            extra = ["-O1", "-D_GLIBCXX_ASSERTIONS", "-include", str(switch), *([] if checked else ["-fsyntax-only"])]
-            path = build.compile(output, folder, mutant, extra)
-            if checked:
-                return path, left
-            checked = True
+        try:
+            return build.compile(output, folder, mutant, ["-O1", "-D_GLIBCXX_ASSERTIONS", "-include", str(switch)]), left
         except BuildFailed as failure:
             left = without_named(left, failure.output)
 

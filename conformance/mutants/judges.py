@@ -26,7 +26,7 @@ FOLDERS = ("checker", "oracle")
 ON_THE_ENGINE = "reference: "  # before the scenario that notices
 # Words for people; and what may change without being wrong: room that is asked for, moves instead of copies.
 HARMLESS = re.compile(r"reserve\(|static_cast<void>|static_assert|std::move\(|= (delete|default);|text \+=")
-SECONDS = 20  # of a processor, for a program; the slowest takes 2
+SECONDS = 10  # of a processor, for a program; the slowest takes 2
 SECONDS_WITHOUT_WORK = 600
 QUICK = 0.04  # seconds of a processor, for a test; most take a hundredth
 SECONDS_FOR_A_SCENARIO = 120  # a judge makes no engine hang: what looks like it is a busy machine

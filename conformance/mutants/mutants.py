@@ -89,6 +89,7 @@ def parse(arguments):
     parser.add_argument("--sample", type=int, metavar="N", help="N of them, drawn by --seed")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--survivors", action="store_true", help="judges: those that nobody noticed yet")
+    parser.add_argument("--killed", action="store_true", help="judges: those that somebody noticed when last tried")
     parser.add_argument("-j", "--jobs", type=int, default=2)
     parser.add_argument("--write", action="store_true", help="keep the results: kills.json and docs/mutants.md")
     parser.add_argument("--cases", type=int, default=2000, help="of the fuzzer, for a mutant (default 2000)")
@@ -187,11 +188,13 @@ def generate(options):
 def judge(options):
     drawn = [change for change in judges.all_changes() if not options.names or
              any(name in change.file for name in options.names)]
-    if options.survivors:
+    if options.survivors or options.killed:
         entries = judges.RECORD.read()
-        drawn = [change for change in drawn if not entries.get(change.key(), {}).get("test")]
+        drawn = [change for change in drawn if bool(entries.get(change.key(), {}).get("test")) == options.killed]
     if options.sample is not None:
         drawn = changes.sample(drawn, options.sample, options.seed)
+    if not drawn:
+        raise SystemExit("mutants: no change is selected")
     with tempfile.TemporaryDirectory(prefix="gradcts-mutant-") as name:
         programs = judges.Programs(options.build.resolve(), drawn, pathlib.Path(name), options.jobs)
         return try_all(judges, programs.changes, programs.noticed, options)

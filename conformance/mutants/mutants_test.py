@@ -298,6 +298,11 @@ class Records(unittest.TestCase):
         self.assertEqual(self.record.table(entries)[-2:],
                          ["| `f` | `a < b`: < to <= | y |", "| `f` | `a < b`: negated, never | x |"])
 
+    def test_many_with_one_reason_are_counted(self):
+        entries = {f"conformance/f @ a < {n} @ {what} @ c": {"test": None, "survives": "x"}
+                   for n in range(9) for what in ("negated", "never")}
+        self.assertEqual(self.record.table(entries)[-1], "| `f` | 18 changes of 9 statements | x |")
+
 
 class Judges(unittest.TestCase):
     """Who noticed, from what a program printed."""
