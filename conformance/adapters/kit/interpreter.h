@@ -30,6 +30,7 @@
 #include "conformance/adapters/kit/recorder.h"
 #include "conformance/adapters/kit/support.h"
 #include "conformance/adapters/kit/sync.h"
+#include "conformance/scenario/features.h"
 
 namespace gradcts::kit {
 
@@ -49,6 +50,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   Interpreter(Key, std::shared_ptr<const Scenario> scenario)
       : owned_(std::move(scenario)),
         scenario_(*owned_),
+        uses_devices_(uses_devices(scenario_)),
         binding_(scenario_),
         recorder_(scenario_),
         meeting_points_(scenario_),
@@ -97,7 +99,9 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   };
 
   std::size_t begin_purpose([[maybe_unused]] std::string_view what, [[maybe_unused]] std::string_view name) {
-    if constexpr (ChecksAccesses<B>) return binding_.begin_work_purpose(what, name);
+    if constexpr (ChecksAccesses<B>) {
+      if (uses_devices_) return binding_.begin_work_purpose(what, name);
+    }
     return 0;
   }
 
@@ -171,7 +175,9 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   struct NodeTrace final : TraceBody, Owned {
     NodeTrace(Interpreter& i, NodeId n, std::int32_t m) : Owned(i), id(n), making(m) {}
     void enter() override {
-      this->interpreter->begin_purpose("node", node_name(this->interpreter->scenario_, id));
+      if (this->interpreter->uses_devices_) {
+        this->interpreter->begin_purpose("node", node_name(this->interpreter->scenario_, id));
+      }
       this->interpreter->recorder_.node(EventKind::node_enter, id, making, {});
     }
     void exit() override {
@@ -890,6 +896,7 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
 
   const std::shared_ptr<const Scenario> owned_;
   const Scenario& scenario_;
+  const bool uses_devices_;  // else nobody asks what work is for
   LifeCounter alive_;     // bodies
   LifeCounter scripted_;  // those of them that a scenario counts as its own
   LifeCounter running_;   // scripts that run at the moment
