@@ -186,6 +186,7 @@ class ScriptMaker {
   void change_hooks(Steps& steps);
   void read(Steps& steps);
   void run_again(Steps& steps);
+  bool may_keep_itself(const Node& node) const;
   Step failure();
 
   Draft& draft_;
@@ -264,11 +265,23 @@ void ScriptMaker::read(Steps& steps) {
   steps.push_back(step_of(std::move(step)));
 }
 
+// Whoever makes it anew drops what was there, and what is dropped while its `.grad` has a history
+// keeps it, the one cycle that may stay (GRAPH2-4).
+bool ScriptMaker::may_keep_itself(const Node& node) const {
+  const auto& hooks = draft_.scenario.hooks;
+  const bool retains = std::any_of(hooks.begin(), hooks.end(), [&](const Hook& hook) {
+    return hook.kind == HookKind::retain_grad && std::find(node.outputs.begin(), node.outputs.end(),
+                                                           hook.values[0]) != node.outputs.end();
+  });
+  return plan_.create && (plan_.inputs || retains);
+}
+
 // As a checkpoint does: a forward once more, recorded, and a pass over what it made.
 void ScriptMaker::run_again(Steps& steps) {
   for (std::size_t id = draft_.scenario.nodes.size(); id-- > 0;) {
     const Node& node = draft_.scenario.nodes[id];
     if (draft_.node_items[id] >= place_.item || spec_of(node.operation).in_place) continue;
+    if (may_keep_itself(node)) continue;
     double& own = draft_.cost[at(place_.item)];
     const Known& output = draft_.of(node.outputs[0]);
     const double cost = 1 + draft_.cost_of(output.reach);
