@@ -10,8 +10,8 @@
 
 namespace gradcts::reference {
 
-// How the start of one thread ended, for who waits for it. An error is handed over whole: the caller
-// reads it and lets it go, and the thread that failed no longer has it.
+// How the start of one thread ended, for who waits for it. An error is handed over whole: the
+// caller reads it and lets it go, and the thread that failed no longer has it.
 class DeviceWorkers::Start {
  public:
   void finish(std::exception_ptr error) {
@@ -44,10 +44,8 @@ std::shared_ptr<ReadyQueue> DeviceWorkers::queue_of(Device device) {
   auto made = std::make_shared<ReadyQueue>();
   auto start = std::make_shared<Start>();
   threads_.add();  // before the thread runs, so that a stop at once waits for it (SHUT-3)
-  start_detached_thread([self = shared_from_this(), device, made, start] {
-    self->run(device, made, *start);
-    self->threads_.remove();
-  });
+  start_detached_thread(
+      [self = shared_from_this(), device, made, start] { self->run(device, made, *start); });
   start->wait();
   queue = std::move(made);
   return queue;
@@ -60,10 +58,14 @@ void DeviceWorkers::run(Device device, const std::shared_ptr<ReadyQueue>& queue,
   } catch (...) {
     refusal = std::current_exception();
   }
-  if (refusal) return start.finish(std::move(refusal));
+  if (refusal) {
+    threads_.remove();  // before the caller hears of it: it may count threads
+    return start.finish(std::move(refusal));
+  }
   thread_context().queue = queue;
   start.finish(nullptr);
   serve_();
+  threads_.remove();
 }
 
 void DeviceWorkers::push_shutdown() {
