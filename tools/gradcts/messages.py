@@ -300,9 +300,16 @@ class Messages(unittest.TestCase):
 
 
 # An engine that is slow to nobody's harm: at its N-th scenario it sends its runner a signal.
+# It goes on when its runner has heard of the signal: a handler runs once, and is taken off.
 SIGNALS_ITS_RUNNER = """#!/usr/bin/env python3
 import json, os, signal, sys
 seen = 0
+
+def is_caught(process, number):
+    with open(f"/proc/{process}/status") as file:
+        caught = next(line for line in file if line.startswith("SigCgt:"))
+    return int(caught.split()[1], 16) >> (number - 1) & 1
+
 for line in sys.stdin:
     request = json.loads(line)
     answer = {"answer": request["request"]}
@@ -313,7 +320,10 @@ for line in sys.stdin:
     else:
         seen += 1
         if seen == int(os.environ["AFTER"]):
-            os.kill(os.getppid(), getattr(signal, os.environ["SIGNAL"]))
+            number = getattr(signal, os.environ["SIGNAL"])
+            os.kill(os.getppid(), number)
+            while is_caught(os.getppid(), number):
+                pass
         scenario = request["run"]
         answer |= {"outcome": {"schema": "gradcts.outcome/1", "scenario": scenario["id"],
                    "steps": [{"step": i} for i in range(2)],
