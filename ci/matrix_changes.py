@@ -49,11 +49,19 @@ def nesting(limit):
     return change
 
 
+def retains_what_it_seeds(scenario):
+    seeds = [one["seed"] for one in objects(scenario) if isinstance(one.get("seed"), dict)]
+    return any("from" in seed for seed in seeds) and any(one.get("kind") == "retain_grad" for one in objects(scenario))
+
+
 def flag(name, value):
     """Sets or clears `keep` or `create` of every pass. Not where something says when it is destroyed, which depends on
-    what keeps it; nor where several threads would go through a graph that none of them keeps."""
+    what keeps it; nor where several threads would go through a graph that none of them keeps; nor where a value would
+    retain a gradient that was made of the value, which is the cycle that GRAPH2-4 allows."""
     def change(scenario):
         if has_key(scenario, {"destroyed", "user_state_destroyed"}):
+            return None
+        if (name, value) == ("create", True) and retains_what_it_seeds(scenario):
             return None
         if (name, value) == ("keep", False) and any(one.get("do") == "parallel" for one in objects(scenario)):
             return None
