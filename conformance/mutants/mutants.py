@@ -72,11 +72,14 @@ def all_of(mutants, jobs, work, words, keep=lambda result: None):
     results = {}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         futures = {pool.submit(work, mutant): mutant for mutant in mutants}
-        for done, future in enumerate(concurrent.futures.as_completed(futures), 1):
-            result = future.result()
-            results[result.mutant.name] = result
-            print(f"[{done}/{len(mutants)}] {result.mutant.name:44} {words(result)}", flush=True)
-            keep(result)
+        try:
+            for done, future in enumerate(concurrent.futures.as_completed(futures), 1):
+                result = future.result()
+                results[result.mutant.name] = result
+                print(f"[{done}/{len(mutants)}] {result.mutant.name:44} {words(result)}", flush=True)
+                keep(result)
+        finally:
+            pool.shutdown(cancel_futures=True)  # a mistake of ours is told at once, and not after the other mutants
     return [results[mutant.name] for mutant in mutants]
 
 

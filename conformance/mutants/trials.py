@@ -91,7 +91,7 @@ class Suite:
                 for record in hung:
                     record["as_expected"] = True
             seen = {record["id"]: record for record in again if record["record"] == "scenario"}
-            records = [seen.get(record["id"], record) for record in records]  # one that took long may just be wrong
+            records = [seen.get(record.get("id"), record) for record in records]  # one that took long may just be wrong
         return records, complaint
 
     def run_once(self, library, folder, seconds, *selection):
