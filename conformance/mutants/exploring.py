@@ -2,8 +2,9 @@
 
 The mutants whose mistake is a matter of several threads, or of waiting: whoever else noticed them. Taken are the
 scenarios of the clauses that the patch names, first those in which a trial noticed it and then the smallest, on the
-mutant of the engine that is rebuilt for chosen schedules; of each scenario as many schedules as in a trial (trials.py), by partial-order sampling from seed 1
-on. What was found is kept in explored.json, a mutant at a time, and shown in docs/schedules.md.
+mutant of the engine that is rebuilt for chosen schedules; of each scenario as many schedules as in a trial (trials.py),
+by partial-order sampling from seed 1 on. What was found is kept in explored.json, a mutant at a time, and shown in
+docs/schedules.md.
 """
 import json
 import pathlib

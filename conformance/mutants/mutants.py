@@ -67,19 +67,24 @@ def in_words(result):
     return f"killed    {words}" if not unproven else f"MISSED    by all scenarios of {unproven}; killed {words}"
 
 
+def as_done(items, jobs, work):
+    """Each item with what `work` gives for it, as it is done. A mistake of ours is told at once, not after all others."""
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        futures = {pool.submit(work, item): item for item in items}
+        try:
+            for future in concurrent.futures.as_completed(futures):
+                yield futures[future], future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
 def all_of(mutants, jobs, work, words, keep=lambda result: None):
     """Results in order; a line for each as it is done, when it is also kept."""
     results = {}
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        futures = {pool.submit(work, mutant): mutant for mutant in mutants}
-        try:
-            for done, future in enumerate(concurrent.futures.as_completed(futures), 1):
-                result = future.result()
-                results[result.mutant.name] = result
-                print(f"[{done}/{len(mutants)}] {result.mutant.name:44} {words(result)}", flush=True)
-                keep(result)
-        finally:
-            pool.shutdown(cancel_futures=True)  # a mistake of ours is told at once, and not after the other mutants
+    for mutant, result in as_done(mutants, jobs, work):
+        results[mutant.name] = result
+        print(f"[{len(results)}/{len(mutants)}] {mutant.name:44} {words(result)}", flush=True)
+        keep(result)
     return [results[mutant.name] for mutant in mutants]
 
 
@@ -155,14 +160,14 @@ def explore(options):
     mutants = [mutant for mutant in chosen(options) if mutant.kind in exploring.KINDS]
     rebuilt = EngineBuild(options.build, "gradcts-rebuilt-reference")
     suite, proofs = Suite(options.build, "suites", ROOT / "conformance" / "suites"), record.read()
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        futures = {pool.submit(exploring.explore, mutant, rebuilt, suite, proofs[mutant.name]["proofs"]): mutant.name
-                   for mutant in mutants}
-        for future in concurrent.futures.as_completed(futures):
-            name, explored = futures[future], future.result()
-            print(f"{name:44} {exploring.in_words(explored)}", flush=True)
-            if options.write:  # each at once, so that a long run can be interrupted
-                exploring.write(exploring.read() | {name: explored}, read_all())
+
+    def explore_one(mutant):
+        return exploring.explore(mutant, rebuilt, suite, proofs[mutant.name]["proofs"])
+
+    for mutant, explored in as_done(mutants, options.jobs, explore_one):
+        print(f"{mutant.name:44} {exploring.in_words(explored)}", flush=True)
+        if options.write:  # each at once, so that a long run can be interrupted
+            exploring.write(exploring.read() | {mutant.name: explored}, read_all())
     return 0
 
 
@@ -208,16 +213,13 @@ def try_all(kind, drawn, noticed, options):
     started, unknown = time.monotonic(), 0
     keys = {change.key() for change in kind.all_changes()}  # what the sources have no more is dropped
     entries = {key: entry for key, entry in kind.RECORD.read().items() if key in keys}
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        futures = {pool.submit(noticed, change): change for change in drawn}
-        for done, future in enumerate(concurrent.futures.as_completed(futures), 1):
-            change, by = futures[future], future.result()
-            entry = entries[change.key()] = kind.entry_of(change, by, entries.get(change.key(), {}))
-            unknown += not by and not why(entry)
-            words = f"killed by {by}" if by else f"survived: {why(entry) or 'nobody knows why'}"
-            print(f"[{done}/{len(drawn)}] {change.file}:{change.line} {change.what}: {words}", flush=True)
-            if options.write:  # each at once, so that a long run can be interrupted
-                kind.RECORD.write(entries)
+    for done, (change, by) in enumerate(as_done(drawn, options.jobs, noticed), 1):
+        entry = entries[change.key()] = kind.entry_of(change, by, entries.get(change.key(), {}))
+        unknown += not by and not why(entry)
+        words = f"killed by {by}" if by else f"survived: {why(entry) or 'nobody knows why'}"
+        print(f"[{done}/{len(drawn)}] {change.file}:{change.line} {change.what}: {words}", flush=True)
+        if options.write:  # each at once, so that a long run can be interrupted
+            kind.RECORD.write(entries)
     print(f"mutants: {len(drawn)} changes, {unknown} survived and nobody knows why, {time.monotonic() - started:.0f} s, "
           f"{judges.processor_seconds():.0f} s of a processor")
     if options.write:
