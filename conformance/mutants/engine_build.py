@@ -30,12 +30,15 @@ class BuildFailed(Exception):
 
 
 class EngineBuild:
-    """An existing build folder (Ninja) with the target in it; reads it and changes nothing."""
+    """An existing build folder (Ninja) with the target built; reads it and changes nothing."""
 
     def __init__(self, build, target=ADAPTER):
         self.build, self.target = pathlib.Path(build).resolve(), target
         commands = self._ninja("-t", "commands", target).splitlines()
         self.link_command = self._part_of(commands[-1])
+        linked = shlex.split(self.link_command)
+        if not (self.build / linked[linked.index("-o") + 1]).exists():
+            raise SystemExit(f"mutants: {target} is not built: cmake --build {build} --target {target}")
         outputs = set()
         self.compile_commands = {}
         for line in commands:

@@ -1,10 +1,10 @@
 """Does the explorer alone find a mutant: after how many schedules, of which scenario?
 
 The mutants whose mistake is a matter of several threads, or of waiting: whoever else noticed them. Taken are the
-scenarios of the clauses that the patch names, first those in which a trial noticed it and then the smallest, on the
-mutant of the engine that is rebuilt for chosen schedules; of each scenario as many schedules as in a trial (trials.py),
-by partial-order sampling from seed 1 on. What was found is kept in explored.json, a mutant at a time, and shown in
-docs/schedules.md.
+scenarios of the clauses that the patch names, first those in which a trial noticed it, then those with threads of their
+own, then the smallest, on the mutant of the engine that is rebuilt for chosen schedules; of each scenario as many
+schedules as in a trial (trials.py), by partial-order sampling from seed 1 on. What was found is kept in explored.json, a
+mutant at a time, and shown in docs/schedules.md.
 """
 import json
 import pathlib
@@ -22,7 +22,7 @@ BEGIN, END = "<!-- table: made by mutants.py explore -->", "<!-- end of the tabl
 
 
 def scenarios_of(mutant, suite, proofs):
-    """Those in which a trial noticed the mutant; then those of its clauses, the smallest first."""
+    """Those in which a trial noticed the mutant; then those of its clauses, in the order of `testing`."""
     chosen = [name for clause in mutant.clauses for name in suite.testing(clause)[:SCENARIOS]]
     return list(dict.fromkeys([*proofs.values(), *chosen]))
 

@@ -147,6 +147,13 @@ class Hangs(unittest.TestCase):
 
 
 class Explorations(unittest.TestCase):
+    def test_scenarios_with_threads_come_first(self):
+        suite = ScriptedSuite()
+        suite.nodes = {"small": 1, "other": 0, "big": 9, "both": 3}
+        suite.clauses = {"small": ["DEV-1"], "other": ["DEV-2"], "big": ["DEV-1"], "both": ["DEV-1"]}
+        suite.with_threads = {"big", "both"}
+        self.assertEqual(suite.testing("DEV-1"), ["both", "big", "small"])
+
     def test_a_failure(self):
         text = "HANG x/y\n  thread 0: waits\nx/y: 1,098 schedules (pos, seeds from 1), 6.9 s (158 a second): FAILED (deadlock)\n"
         self.assertEqual(trials.read_exploration(text), (1098, 6.9, "deadlock"))

@@ -22,7 +22,7 @@ SECONDS_FOR_A_RUN = 180
 SCHEDULED_KINDS = ("hang", "leak", "race", "shutdown")  # these may need threads to meet in one order
 SCHEDULES = 300    # of one scenario, by partial-order sampling, from seed 1 on
 SECONDS_FOR_SCHEDULES = 60
-EXPLORED = 6       # scenarios of a clause, the smallest first
+EXPLORED = 6       # scenarios of a clause, those with threads of their own first
 # Freed memory is filled with a pattern, so that its use is seen; glibc does so outside of its caches only.
 SEES_FREED_MEMORY = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0:glibc.malloc.perturb=165"}
 WRONG_USE = 2      # exit status of the command
@@ -70,15 +70,17 @@ class Suite:
         entries = json.loads(listed.stdout)
         self.nodes = {entry["id"]: entry.get("nodes", 0) for entry in entries}
         self.clauses = {entry["id"]: entry["clauses"] for entry in entries}
+        self.with_threads = {entry["id"] for entry in entries if "threads" in entry["features"]}
 
     def _call(self, *arguments, timeout=None):
         return subprocess.run([self.command, *arguments], capture_output=True, text=True, timeout=timeout,
                               env=os.environ | self.environment)
 
     def testing(self, clause):
-        """The scenarios of a clause, smallest first."""
+        """The scenarios of a clause, in the order in which they are explored: first those with threads of their own, since
+        in others only the engine's threads can meet; of these and of those the smallest first."""
         ids = [name for name, clauses in self.clauses.items() if clause in clauses]
-        return sorted(ids, key=lambda name: (self.nodes[name], name))
+        return sorted(ids, key=lambda name: (name not in self.with_threads, self.nodes[name], name))
 
     def run(self, library, folder, *selection):
         """The records of the run's report, results in order; and what the command complained of, if anything."""
