@@ -46,9 +46,11 @@ Tensor* weigh(Graph& graph, Tensor* a, const std::shared_ptr<const Array>& weigh
       elementwise(a->type, broadcast(elements_of(*a), shape), broadcast(*weights, shape),
                   [](Number v, Number w) { return w.real() == 0 ? Number(0) : v * w.real(); }),
       a->device);
-  graph.record({a}, {out}, [weights, a](Graph& g, GraphNode&, const Gradients& d) {
-    return Gradients{fit(g, weigh(g, d[0], weights), *a)};
-  });
+  GraphNode* node =
+      graph.record({a}, {out}, [weights, a](Graph& g, GraphNode&, const Gradients& d) {
+        return Gradients{fit(g, weigh(g, d[0], weights), *a)};
+      });
+  if (node) node->may_save = true;
   return out;
 }
 

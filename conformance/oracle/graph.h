@@ -126,6 +126,7 @@ struct GraphNode {
   bool rewrites = false;      // of a base whose view changed: its second edge is the view's
   bool on_view = false;       // an in-place change of a view: engines make their own nodes for it
   bool refuses = false;       // its backward is an error
+  bool may_save = false;      // of a rule: engines save something there, or do not
   GraphNode* base_node = nullptr;  // of `on_view`: what the base's history is since
   bool released = false;           // KEEP-1
   bool release_unknown = false;
@@ -136,6 +137,8 @@ struct GraphNode {
   std::unique_ptr<NodeHooks> hooks;
 
   NodeHooks& make_hooks();
+  // Whether a second pass through it may be an error (KEEP-1).
+  bool may_be_used_up() const { return may_save || !saved.empty(); }
   // What the derivative sees of a tensor that it saved.
   Tensor* unpacked(Tensor* tensor) const {
     for (const SavedTensor& entry : saved) {

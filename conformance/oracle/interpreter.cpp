@@ -436,12 +436,18 @@ Gradients Interpreter::returns_of(const std::vector<Expression>& returns, const 
   return results;
 }
 
+// A sum is never one of its slots itself, even if it equals it.
 Tensor* Interpreter::sum_of(const Gradients& slots) {
   Tensor* sum = nullptr;
   for (Tensor* slot : slots) {
     if (slot) sum = sum ? add(graph_, sum, slot) : slot;
   }
-  return sum;
+  return new_unless_made(sum, slots);
+}
+
+Tensor* Interpreter::new_unless_made(Tensor* sum, const Gradients& slots) {
+  const bool is_slot = sum && std::find(slots.begin(), slots.end(), sum) != slots.end();
+  return is_slot ? clone(graph_, sum) : sum;
 }
 
 Tensor* Interpreter::times_value(ValueId id, const Frame& frame) {
@@ -461,7 +467,7 @@ Tensor* Interpreter::combine(const std::vector<Term>& terms, const Frame& frame)
     if (term.times != no_id) part = mul(graph_, part, times_value(term.times, frame));
     sum = sum ? add(graph_, sum, part) : part;
   }
-  return sum;
+  return new_unless_made(sum, *frame.slots);
 }
 
 Tensor* Interpreter::evaluate(const Expression& expression, const Frame& frame) {
@@ -1089,7 +1095,8 @@ std::optional<std::int64_t> Interpreter::observed(const ObserveStep& step) {
       return pass->needed(*frame_->node);
     case What::will_run: {
       const GraphNode& node = node_of(step.node);
-      return pass ? pass->will_run(&node) : -1;
+      if (!pass) return -1;
+      return pass->will_run(&node);
     }
     case What::anomaly:
       return modes_.anomaly;

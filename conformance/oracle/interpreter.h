@@ -202,6 +202,7 @@ class Interpreter {
   Tensor* evaluate(const Expression& expression, const Frame& frame);
   Tensor* combine(const std::vector<Term>& terms, const Frame& frame);
   Tensor* sum_of(const Gradients& slots);
+  Tensor* new_unless_made(Tensor* sum, const Gradients& slots);
   Tensor* times_value(ValueId id, const Frame& frame);
   void run_script(const Steps& steps, const Frame& frame);
 

@@ -1188,11 +1188,40 @@ TEST(Questions, WhetherANodeWithoutAHistoryRunsCannotBeTold) {
 // An engine may give the seed itself, or a copy of it.
 TEST(Results, WhetherAGradientThatWasTheSeedHasItsHistoryCannotBeTold) {
   EXPECT_EQ(reason_of("'leaves': [{'name': 'x', 'value': 3}],"
-                      "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x']}],"
+                      "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x'],"
+                      "  'backward': {'returns': [{'pass': 0}]}}],"
                       "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'y',"
                       "  'seed': {'from': 'y'}}], 'inputs': ['x'], 'results': ['g']},"
                       "  {'do': 'backward', 'roots': [{'value': 'g', 'seed': 1}]}]"),
             "the history of a gradient that may be the seed");
+}
+
+// A combination is never one of its slots, even if it equals it; `pass` is.
+TEST(Results, OnlyWhatIsPassedOnIsTheTensorThatCame) {
+  const auto hook_calls = [](const std::string& returns) {
+    const Told told(
+        "'leaves': [{'name': 'x', 'value': 3}],"
+        "'hooks': [{'name': 'h', 'kind': 'tensor', 'on': 'x', 'returns': [" +
+        returns +
+        "]}],"
+        "'program': [{'do': 'grad', 'roots': [{'value': 'x', 'seed': {'from': 'x'}}],"
+        "    'inputs': ['x'], 'create': true, 'results': ['g']},"
+        "  {'do': 'grad', 'roots': [{'value': 'g', 'seed': 5}], 'inputs': ['g']}]");
+    return told.events_of("h").size();
+  };
+  EXPECT_EQ(hook_calls("{'pass': 0}"), 2U);
+  EXPECT_EQ(hook_calls("1"), 1U);
+}
+
+TEST(Results, WhatANodeGivesToEachOfItsInputsIsATensorOfItsOwn) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 3}, {'name': 'z', 'value': 4}],"
+      "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x', 'z']}],"
+      "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'y',"
+      "    'seed': {'from': 'y'}}], 'inputs': ['x', 'z'], 'create': true,"
+      "    'results': ['g', 'k']},"
+      "  {'do': 'grad', 'roots': [{'value': 'g', 'seed': 5}], 'inputs': ['k']}]");
+  EXPECT_EQ(told.error("grad", 1), ErrorCategory::unused_input);
 }
 
 TEST(Twice, ARefusalOfAnUndefinedGradientCannotBeTold) {
@@ -1230,6 +1259,62 @@ TEST(ChangedView, HooksOfItsBaseCannotBeToldForTheView) {
                                      "'program': [{'do': 'forward'},"
                                      "  {'do': 'backward', 'roots': [{'value': 'u', 'seed': 1}]}]"),
             "hooks of a base, in a pass from its changed view");
+}
+
+TEST(ChangedView, CallbacksThatHooksOfItsViewQueueNeedNotRun) {
+  const Told told(changed_view +
+                  "'hooks': [{'name': 'h', 'kind': 'node_pre', 'on': 'v', 'steps': ["
+                  "    {'do': 'queue_callback', 'callback': 'c1'}]}],"
+                  "'callbacks': [{'name': 'c1', 'steps': [{'do': 'queue_callback',"
+                  "    'callback': 'c2'}]}, {'name': 'c2', 'steps': []}],"
+                  "'program': [{'do': 'forward'},"
+                  "  {'do': 'backward', 'roots': [{'value': 'c', 'seed': [1, 1]}]}]");
+  EXPECT_FALSE(told.events_of("c1")[0]->required);
+  EXPECT_FALSE(told.events_of("c2")[0]->required);
+  EXPECT_FALSE(told.step("queue_callback", 0).required);
+  EXPECT_FALSE(told.step("queue_callback", 1).required);
+}
+
+TEST(ChangedView, AnErrorOfSuchACallbackCannotBeTold) {
+  EXPECT_EQ(reason_of(changed_view +
+                      "'hooks': [{'name': 'h', 'kind': 'node_pre', 'on': 'v', 'steps': ["
+                      "    {'do': 'queue_callback', 'callback': 'bad'}]}],"
+                      "'callbacks': [{'name': 'bad', 'steps': [{'do': 'throw', 'token': 't'}]}],"
+                      "'program': [{'do': 'forward'},"
+                      "  {'do': 'backward', 'roots': [{'value': 'c', 'seed': [1, 1]}]}]"),
+            "an error of a callback that may not run");
+}
+
+TEST(ChangedView, WhetherItRunsForItsBaseIsFree) {
+  const Told told(changed_view.substr(0, changed_view.size() - 2) +
+                  ", {'name': 'z', 'op': 'custom', 'inputs': ['c', 'u'], 'backward': {'steps': ["
+                  "    {'do': 'observe', 'what': 'will_run', 'node': 'u'},"
+                  "    {'do': 'observe', 'what': 'will_run', 'node': 'v'}]}},"
+                  "  {'name': 'y', 'op': 'custom', 'inputs': ['c'], 'backward': {'steps': ["
+                  "    {'do': 'observe', 'what': 'will_run', 'node': 'u'},"
+                  "    {'do': 'observe', 'what': 'will_run', 'node': 'c'}]}}],"
+                  "'program': [{'do': 'forward'},"
+                  "  {'do': 'backward', 'roots': [{'value': 'z', 'seed': [1, 1]}], 'keep': true},"
+                  "  {'do': 'backward', 'roots': [{'value': 'y', 'seed': [1, 1]}]}]");
+  std::vector<std::string> seen;
+  for (const ExpectedEvent* event : told.events_of("observe")) {
+    seen.push_back(event->compare_number ? std::to_string(event->event.number) : "free");
+  }
+  EXPECT_EQ(seen, (std::vector<std::string>{"1", "free", "free", "1"}));
+}
+
+// ---- Derivatives of derivatives
+
+// Whether an engine saves the mask by which it chooses, or nothing.
+TEST(Twice, ASecondPassThroughAChoiceThatWasReleasedCannotBeTold) {
+  EXPECT_EQ(reason_of("'leaves': [{'name': 'x', 'value': 3}],"
+                      "'nodes': [{'name': 'y', 'op': 'minimum', 'inputs': ['x', 'x']}],"
+                      "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'y',"
+                      "  'seed': {'from': 'y'}}], 'inputs': ['x'], 'keep': true, 'create': true,"
+                      "  'results': ['g']},"
+                      "  {'do': 'backward', 'roots': [{'value': 'g', 'seed': 1}]},"
+                      "  {'do': 'backward', 'roots': [{'value': 'g', 'seed': 1}]}]"),
+            "a released choice among gradients, which may have saved nothing");
 }
 
 }  // namespace

@@ -357,9 +357,12 @@ void Pass::deliver_seeds() {
 // ---- Questions
 // --------------------------------------------------------------------------------------------
 
-bool Pass::will_run(const GraphNode* node) const {
+std::optional<bool> Pass::will_run(const GraphNode* node) const {
   const auto place = index_.find(node);
-  return place != index_.end() && entries_[static_cast<std::size_t>(place->second)].runs;
+  if (place == index_.end()) return false;
+  const Entry& entry = entries_[static_cast<std::size_t>(place->second)];
+  if (entry.optional || entry.through_base) return std::nullopt;
+  return entry.runs;
 }
 
 std::int64_t Pass::needed(const GraphNode& node) const {
@@ -449,6 +452,7 @@ void Pass::visit(std::int32_t index) {
   in_.enter_node(*entry.node);
   const bool may_be_missing = entry.optional || entry.through_base;
   const bool required = std::exchange(trace_.required, trace_.required && !may_be_missing);
+  is_certain_ = !may_be_missing;
   Gradients outputs;
   try {
     outputs = visit_parts(entry);
@@ -699,7 +703,7 @@ bool Pass::may_follow(std::int32_t index, std::int32_t other) const {
 // What visits without an order among them see of each other's scripts is free.
 void Pass::settle_unordered() {
   const auto visit_of = [&](const Entry& entry) {
-    const bool released = entry.runs && !step_.keep_graph && !entry.node->saved.empty();
+    const bool released = entry.runs && !step_.keep_graph && entry.node->may_be_used_up();
     return Interpreter::Visit{entry.node, released, entry.begun.effects, entry.ended.effects};
   };
   for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -869,7 +873,7 @@ Gradients Pass::run_node(Entry& entry) {
   if (node.hooks) call_post_hooks(node, outputs);
   check_edges(node, outputs);
   if (!step_.keep_graph) node.released = true;  // KEEP-1; not after an error (KEEP-5)
-  if (node.released && !node.saved.empty()) in_.note_nested(Interpreter::Nested::release, &node);
+  if (node.released && node.may_be_used_up()) in_.note_nested(Interpreter::Nested::release, &node);
   check_nan(outputs);
   if (!exit.empty()) {
     const bool exit_is_last = trace_.cursor.size() == 1 && trace_.cursor[0].event == enter;
@@ -912,10 +916,13 @@ void Pass::materialise(const GraphNode& node, Gradients& slots) const {
 }
 
 void Pass::check_saved(const GraphNode& node) const {
-  if (node.saved.empty()) return;
+  if (!node.may_be_used_up()) return;
   if (node.release_unknown) throw CannotTell("a node that ran or did not in a pass that failed");
   if (node.released && needed(node) == 0)
     throw CannotTell("a released node of which nothing is needed");
+  if (node.released && node.may_save) {
+    throw CannotTell("a released choice among gradients, which may have saved nothing");
+  }
   if (node.released) throw error_of(ErrorCategory::graph_released, "KEEP-1");
   for (const SavedTensor& saved : node.saved) {
     if (saved.hook == no_id && saved.version != saved.tensor->version->number) {
@@ -1180,17 +1187,28 @@ void Pass::run_callbacks() {
   current_ = no_id;
   if (!callbacks_are_ordered()) throw CannotTell("callbacks of nodes that are not ordered");
   for (std::size_t i = 0; i < callbacks_.size(); ++i) {
-    try {
-      in_.run_callback(callbacks_[i].id);
-    } catch (Thrown& thrown) {
-      if (i + 1 < callbacks_.size()) throw CannotTell("a callback after one that failed");
-      if (may_be_refused()) {
-        add_new(thrown.allowed, {ErrorCategory::unused_input});
-        make_all_uncertain();
-      }
-      throw;
-    }
+    const Callback callback = callbacks_[i];  // one may add more
+    run_callback(callback, i + 1 == callbacks_.size());
   }
+}
+
+void Pass::run_callback(const Callback& callback, bool is_last) {
+  const Moment begin = now();
+  const bool required = std::exchange(trace_.required, trace_.required && callback.is_certain);
+  is_certain_ = callback.is_certain;
+  try {
+    in_.run_callback(callback.id);
+  } catch (Thrown& thrown) {
+    if (!callback.is_certain) throw CannotTell("an error of a callback that may not run");
+    if (!is_last) throw CannotTell("a callback after one that failed");
+    if (may_be_refused()) {
+      add_new(thrown.allowed, {ErrorCategory::unused_input});
+      make_all_uncertain();
+    }
+    throw;
+  }
+  trace_.required = required;
+  if (!callback.is_certain) make_uncertain(begin, now());
 }
 
 // Nodes of several queues queue theirs in any order.

@@ -30,14 +30,17 @@ class Pass {
   Gradients run();
 
   // ---- Questions from inside (PRUNE-8, REENT-8)
-  bool will_run(const GraphNode* node) const;
+  // Nothing where that is free.
+  std::optional<bool> will_run(const GraphNode* node) const;
   std::int64_t needed(const GraphNode& node) const;  // bit i: the gradient of input i is needed
   bool is_plain_backward() const;
   // A pass inside the visit that is under way waits for another queue: from here on other nodes may
   // run inside that visit, on the same thread (REENT-2, any-ready).
   void pause();
   bool leaves_its_queue() const { return !one_queue_; }
-  void queue_callback(CallbackId callback) { callbacks_.push_back({callback, current_}); }
+  void queue_callback(CallbackId callback) {
+    callbacks_.push_back({callback, current_, is_certain_});
+  }
 
  private:
   struct Capture {
@@ -74,6 +77,11 @@ class Pass {
   struct Failure {
     std::int32_t entry = 0;
     Thrown thrown;
+  };
+  struct Callback {
+    CallbackId id = no_id;
+    std::int32_t queued_by = no_id;  // the entry that was visited, if any
+    bool is_certain = true;          // whether every engine queues it
   };
 
   // ---- Setting up
@@ -151,6 +159,7 @@ class Pass {
   void make_multi_hooks_uncertain();
   void make_all_uncertain();
   void run_callbacks();
+  void run_callback(const Callback& callback, bool is_last);
   bool callbacks_are_ordered() const;
   Gradients results();
 
@@ -165,10 +174,6 @@ class Pass {
   std::vector<Entry> entries_;
   absl::flat_hash_map<const GraphNode*, std::int32_t> index_;
   std::vector<std::int32_t> ready_;
-  struct Callback {
-    CallbackId id = no_id;
-    std::int32_t queued_by = no_id;  // the entry that was visited, if any
-  };
   std::vector<Callback> callbacks_;
   std::vector<Failure> failures_;
   std::vector<Thrown> outside_failures_;  // of what is delivered, and of devices
@@ -184,6 +189,7 @@ class Pass {
   bool one_maker_ = true;       // all nodes made by one thread
   std::int32_t visits_ = 0;
   std::int32_t current_ = no_id;  // the entry that is visited
+  bool is_certain_ = true;        // whether every engine visits it, or runs the callback
   Moment started_;
   Cursor begin_;                    // before anything of the pass
   Cursor ordinary_;                 // the last ordinary node that left events
