@@ -212,6 +212,18 @@ std::shared_ptr<const Array> mask(const Array& a, bool (*inside)(Number)) {
   return result;
 }
 
+// Of a real tensor: -1, 0 or 1, and not a number of what is none.
+Tensor* sign(Graph& graph, Tensor* a) {
+  const auto of = [](Number v) -> Number {
+    return std::isnan(v.real()) ? v.real() : static_cast<double>((v.real() > 0) - (v.real() < 0));
+  };
+  Tensor* out = graph.make(elementwise(elements_of(*a), of), a->device);
+  graph.record({a}, {out}, [](Graph& g, GraphNode& n, const Gradients&) {
+    return Gradients{zeros(g, n.slots[0])};
+  });
+  return out;
+}
+
 // The modulus, which is real. Its derivative is a / |a|, and 0 at 0.
 Tensor* modulus(Graph& graph, Tensor* a) {
   need_dense(*a, "abs");
@@ -223,6 +235,7 @@ Tensor* modulus(Graph& graph, Tensor* a) {
   Tensor* out = graph.make(std::move(array), a->device);
   GraphNode* node = graph.record({a}, {out}, [a](Graph& g, GraphNode& n, const Gradients& d) {
     Tensor* x = n.unpacked(a);
+    if (!is_complex(x->type)) return Gradients{mul(g, d[0], sign(g, x))};
     const auto not_zero = mask(elements_of(*x), [](Number v) { return v != Number(0); });
     Tensor* direction = weigh(g, div(g, x, modulus(g, x)), not_zero);
     return Gradients{mul(g, d[0], direction)};
