@@ -78,6 +78,18 @@ void forget_names(Outcome& outcome) {
   for (Event& event : outcome.events) event.thread = std::min<std::int16_t>(event.thread, 1);
 }
 
+// Steps that may end in several ways, or may not be reached.
+void forget_free_steps(const Expectation& expectation, Outcome& outcome) {
+  for (const ExpectedStep& expected : expectation.steps) {
+    const std::size_t ways = expected.allowed_errors.size() + (expected.result.error ? 0 : 1);
+    if (expected.required && ways <= 1) continue;
+    std::erase_if(outcome.steps, [&](const StepResult& step) {
+      return step.step == expected.result.step &&
+             (expected.any_order || step.occurrence == expected.result.occurrence);
+    });
+  }
+}
+
 // Values of a step that the oracle does not fix, or that come in any order.
 void forget_free_values(const Expectation& expectation, Outcome& outcome) {
   for (const ExpectedStep& expected : expectation.steps) {
@@ -111,6 +123,7 @@ void forget_order(Outcome& outcome) {
 Outcome comparable(const Expectation& expectation, Outcome outcome, bool concurrent) {
   forget_names(outcome);
   if (!concurrent) return outcome;
+  forget_free_steps(expectation, outcome);
   forget_free_values(expectation, outcome);
   forget_order(outcome);
   return outcome;

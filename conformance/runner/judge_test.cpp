@@ -61,6 +61,12 @@ class Fingerprint : public ::testing::Test {
     event.subject = 0;
     event.thread = thread;
   }
+  void be_concurrent() {
+    ParallelStep parallel;
+    parallel.threads.push_back({"t", {}});
+    scenario_.program.emplace_back().action = parallel;
+    number_steps(scenario_);
+  }
   std::string of(const Outcome& outcome) const {
     return fingerprint(scenario_, expectation_, outcome);
   }
@@ -88,16 +94,29 @@ TEST_F(Fingerprint, SeesValuesEventsAndTheMainThread) {
 }
 
 TEST_F(Fingerprint, LeavesTheOrderFreeAmongThreads) {
-  ParallelStep parallel;
-  parallel.threads.push_back({"t", {}});
-  scenario_.program.emplace_back().action = parallel;
-  number_steps(scenario_);
+  be_concurrent();
   add_event(EventKind::node_exit, 0);
   Outcome other = outcome_;
   std::swap(other.events[0], other.events[1]);
   EXPECT_EQ(of(outcome_), of(other));
   other.leaf_grads[0]->values[0] = 13;
   EXPECT_NE(of(outcome_), of(other));
+}
+
+TEST_F(Fingerprint, LeavesFreeHowAStepEndsThatMayEndInTwoWays) {
+  be_concurrent();
+  Outcome other = outcome_;
+  other.steps[0].error->category = ErrorCategory::stopped;
+  ExpectedStep& step = expectation_.steps.emplace_back();
+  step.result = outcome_.steps[0];
+  step.allowed_errors = {outcome_.steps[0].error->category};
+  EXPECT_NE(of(outcome_), of(other));
+  step.allowed_errors.push_back(ErrorCategory::stopped);
+  EXPECT_EQ(of(outcome_), of(other));
+  step.allowed_errors.pop_back();
+  step.required = false;
+  other.steps.clear();
+  EXPECT_EQ(of(outcome_), of(other));
 }
 
 }  // namespace
