@@ -3,8 +3,8 @@
 
     bench_commands.py GRADCTS
 
-Controlled schedules a second of one core, of the engine that is rebuilt for them and of libtorch under the preloaded
-library (two callers, 21 passes each); the seconds that the whole suite takes on the reference engine. Where an engine is
+Controlled schedules a second of one core, of the engine that is rebuilt for them (two callers of 21 passes each, and two
+ranks that reduce three buckets) and of libtorch under the preloaded library (the two callers); the seconds that the whole suite takes on the reference engine. Where an engine is
 not there, its figure is left out.
 """
 import json
@@ -12,8 +12,9 @@ import re
 import subprocess
 import sys
 
-SCENARIO = "thread/callers/own-graphs/2"
-PASSES = 42  # of the scenario
+CALLERS = "thread/callers/own-graphs/2"
+PASSES = 42  # of these callers
+RANKS = "red/buckets/order/launches"
 REPETITIONS = 3
 
 
@@ -30,8 +31,8 @@ def figure(command, pattern):
     return found
 
 
-def schedules(gradcts, engine):
-    return figure([gradcts, "explore", SCENARIO, "--engine", engine, "--strategy", "pos", "--schedules", "1000"],
+def schedules(gradcts, scenario, engine):
+    return figure([gradcts, "explore", scenario, "--engine", engine, "--strategy", "pos", "--schedules", "1000"],
                   r"\(([\d,]+) a second\)")
 
 
@@ -42,8 +43,9 @@ def main(gradcts):
         if values:
             records.append({"name": name, "cpu_time": 0, counter: best(values) * times})
 
-    add("explore/reference", "schedules_a_second", schedules(gradcts, "reference"), max)
-    add("explore/libtorch", "passes_a_second", schedules(gradcts, "libtorch"), max, PASSES)
+    add("explore/reference", "schedules_a_second", schedules(gradcts, CALLERS, "reference"), max)
+    add("explore/ranks", "schedules_a_second", schedules(gradcts, RANKS, "reference"), max)
+    add("explore/libtorch", "passes_a_second", schedules(gradcts, CALLERS, "libtorch"), max, PASSES)
     add("suite/reference", "seconds",
         figure([gradcts, "run", "--engine", "reference"], r"scenarios in ([\d.]+) s"), min)
     json.dump({"benchmarks": records}, sys.stdout)
