@@ -1028,10 +1028,6 @@ TEST(InPlace, WhatAPassOfANodeThatNeedNotRunAddsIsFree) {
 
 // ---- What scripts leave behind in a pass that may be refused beforehand (PRUNE-4)
 
-std::string reason_of(const std::string& body) {
-  return expect(scenario_of(body), make_dialect("reference")).cannot_tell;
-}
-
 const std::string refused_pass =
     "'leaves': [{'name': 'x', 'value': 3}, {'name': 'z', 'value': 4}],"
     "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x']},"

@@ -20,6 +20,11 @@ inline Scenario scenario_of(std::string body, const std::string& clauses = "'ACC
   return read_scenario(parse_json(text));
 }
 
+// Why the oracle cannot tell what the scenario means; empty where it can.
+inline std::string reason_of(const std::string& body) {
+  return expect(scenario_of(body), make_dialect("reference")).cannot_tell;
+}
+
 struct Told {
   explicit Told(Scenario s, const Dialect& dialect = make_dialect("reference"))
       : scenario(std::move(s)), expectation(expect(scenario, dialect)) {

@@ -1,0 +1,460 @@
+// What a pass demands and what it leaves free: order, what need not run, and what cannot be told.
+#include <gmock/gmock.h>
+
+#include "conformance/oracle/oracle_test_support.h"
+
+namespace gradcts {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Not;
+using testing::UnorderedElementsAre;
+
+const std::string on_sim = "{'device': 'sim:0', 'shape': [], 'values': [1]}";
+
+// ---- Order
+// ---------------------------------------------------------------------------------------
+
+// Of two independent branches the newer is first.
+std::string branches(const std::string& more = "") {
+  return "'leaves': [{'name': 'a', 'value': 1}, {'name': 'b', 'value': 1}, {'name': 'd', "
+         "'value': " +
+         on_sim +
+         "}], 'nodes': [{'name': 'old', 'op': 'custom', 'inputs': ['a']},"
+         "  {'name': 'new', 'op': 'custom', 'inputs': ['b']},"
+         "  {'name': 'far', 'op': 'custom', 'inputs': ['d']},"
+         "  {'name': 'near', 'op': 'to_device', 'inputs': ['far'], 'device': 'cpu'},"
+         "  {'name': 'sum', 'op': 'add', 'inputs': ['old', 'new']},"
+         "  {'name': 'all', 'op': 'add', 'inputs': ['sum', 'near']}]," +
+         more;
+}
+
+// By two threads, and the rest by the main thread.
+std::string made_by(const std::string& first, const std::string& second, const std::string& rest) {
+  return "{'do': 'parallel', 'threads': [{'name': 'one', 'steps': [{'do': 'forward', 'nodes': [" +
+         first + "]}]}, {'name': 'two', 'steps': [{'do': 'forward', 'nodes': [" + second +
+         "]}]}]}, {'do': 'forward', 'nodes': [" + rest + "]}";
+}
+
+TEST(OrderOfAPass, ORDER_1_HoldsOnOneQueueAmongNodesOfOneThread) {
+  const std::string pass = ", {'do': 'backward', 'roots': [{'value': 'sum', 'seed': 1}]}]";
+  const Told one(branches("'program': [{'do': 'forward'}" + pass));
+  EXPECT_TRUE(one.ordered("exit new", "enter old"));
+  const Told another(
+      branches("'program': [" + made_by("'far', 'near'", "'old', 'new', 'sum'", "'all'") + pass));
+  EXPECT_TRUE(another.ordered("exit new", "enter old")) << "all made by another thread";
+  const Told two(
+      branches("'program': [" + made_by("'old'", "'new'", "'sum', 'far', 'near', 'all'") + pass));
+  EXPECT_FALSE(two.ordered("exit new", "enter old"));
+  EXPECT_FALSE(two.ordered("exit old", "enter new"));
+  EXPECT_TRUE(two.ordered("exit sum", "enter old"));
+  EXPECT_TRUE(two.ordered("exit accumulate:a", "end"));
+}
+
+TEST(OrderOfAPass, ORDER_1_IsLostWhereADeviceTakesPart) {
+  const std::string program =
+      "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'all', 'seed': 1}], "
+      "'inputs': [";
+  const Told both(branches(program + "'a', 'b', 'd']}]"));
+  EXPECT_FALSE(both.ordered("exit new", "enter old"));
+  EXPECT_FALSE(both.ordered("exit new", "enter far"));
+  EXPECT_TRUE(both.ordered("exit far", "end"));
+  const Told cpu(branches(program + "'a', 'b']}]"));
+  EXPECT_TRUE(cpu.ordered("exit new", "enter old")) << "the device's node is not needed";
+}
+
+TEST(OrderOfAPass, TOPO_1_PassesThroughWhatLeavesNoEvents) {
+  const Told told(
+      "'trace': 'scripted', 'leaves': [{'name': 'x', 'value': 1}, {'name': 'd', 'value': " +
+      on_sim +
+      "}],"
+      "'nodes': [{'name': 'low', 'op': 'custom', 'inputs': ['x']},"
+      "  {'name': 'silent', 'op': 'neg', 'inputs': ['low']},"
+      "  {'name': 'top', 'op': 'custom', 'inputs': ['silent']},"
+      "  {'name': 'moved', 'op': 'to_device', 'inputs': ['d'], 'device': 'cpu'},"
+      "  {'name': 'all', 'op': 'add', 'inputs': ['top', 'moved']}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'all', 'seed': 1}]}]");
+  EXPECT_THAT(told.happenings(),
+              ElementsAre("begin", "enter top", "exit top", "enter low", "exit low", "end"));
+  EXPECT_TRUE(told.ordered("exit top", "enter low"));
+}
+
+// ---- What runs
+// ------------------------------------------------------------------------------------
+
+TEST(WhatRuns, PRUNE_4_OnlyAGradThatWantsAllMayBeRefusedBeforehand) {
+  const std::string graph =
+      "'leaves': [{'name': 'x', 'value': 3}, {'name': 'z', 'value': 4}],"
+      "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x']}],"
+      "'program': [{'do': 'forward'}, {'roots': [{'value': 'y', 'seed': 5}], 'inputs': ['x', "
+      "'z'], ";
+  EXPECT_EQ(Told(graph + "'do': 'grad'}]").runs("y"), 0);
+  EXPECT_EQ(Told(graph + "'do': 'grad', 'allow_unused': true}]").runs("y"), 1);
+  EXPECT_EQ(Told(graph + "'do': 'grad', 'materialise': true}]").runs("y"), 1);
+  EXPECT_EQ(Told(graph + "'do': 'backward'}]").runs("y"), 1);
+}
+
+TEST(WhatRuns, PRUNE_2_NorDoHooksRunWhereNothingIsNeeded) {
+  const Told told(
+      branches("'hooks': [{'name': 'h', 'kind': 'tensor', 'on': 'old'},"
+               "  {'name': 'i', 'kind': 'tensor', 'on': 'new'}],"
+               "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': "
+               "'sum', 'seed': 1}], 'inputs': ['b']}]"));
+  EXPECT_THAT(told.happenings(), Not(Contains("h")));
+  EXPECT_THAT(told.happenings(), Contains("i"));
+}
+
+TEST(WhatRuns, PRUNE_8_AnInputWithoutAHistoryIsNotNeeded) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 3}, {'name': 'c', 'value': 4, 'requires_grad': false}],"
+      "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['c', 'x'], 'backward': {'steps': [{'do': "
+      "'observe', 'what': 'needed'}], 'returns': [null, 1]}}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'f', 'seed': 1}]}]");
+  EXPECT_EQ(told.events_of("observe")[0]->event.number, 2);
+}
+
+TEST(WhatRuns, DEV_5_ADeviceRefusesOnlyThosePassesThatNeedIt) {
+  const std::string graph = "'configuration': {'refusals': [{'device': 'sim:0', 'times': 1}]}," +
+                            branches(
+                                "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': "
+                                "[{'value': 'all', 'seed': 1}], 'inputs': [");
+  EXPECT_EQ(Told(graph + "'a', 'b']}]").error("grad"), std::nullopt);
+  EXPECT_EQ(Told(graph + "'a', 'd']}]").error("grad"), ErrorCategory::device_failure);
+}
+
+TEST(WhatRuns, ERR_2_WhatTheFailingNodeWaitsForIsCertainAmongNodesOfTwoThreads) {
+  const Told told(
+      "'leaves': [{'name': 'a', 'value': 1}, {'name': 'b', 'value': 1}],"
+      "'nodes': [{'name': 'bad', 'op': 'custom', 'inputs': ['a'], 'backward': {'steps': [{'do': "
+      "'throw', 'token': 'boom'}]}}, {'name': 'other', 'op': 'custom', 'inputs': ['b']},"
+      "  {'name': 'sum', 'op': 'custom', 'inputs': ['bad', 'other']}],"
+      "'program': [" +
+      made_by("'bad'", "'other'", "'sum'") +
+      ", {'do': 'backward', 'roots': [{'value': 'sum', 'seed': 1}]}]");
+  EXPECT_EQ(told.runs("sum"), 1);
+  EXPECT_EQ(told.runs("other"), 0);
+}
+
+// ---- Arguments
+// ------------------------------------------------------------------------------------
+
+// 'n' is undefined, and 'c' has no history.
+std::string with_nothing(const std::string& step, const std::string& announced_to = "") {
+  const std::string deliver = "{'do': 'deliver', 'announcement': 'a', 'gradient': 1}, ";
+  return (announced_to.empty()
+              ? ""
+              : "'announcements': [{'name': 'a', 'to': '" + announced_to + "'}],") +
+         "'leaves': [{'name': 'x', 'value': 3}, {'name': 'u', 'value': 4}, {'name': 'c', 'value': "
+         "5, 'requires_grad': false}],"
+         "'nodes': [{'name': 'y', 'op': 'mul', 'inputs': ['x', 'x']}],"
+         "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'y', 'seed': 3}],"
+         "  'inputs': ['x', 'u'], 'allow_unused': true, 'keep': true, 'results': ['g', 'n']}, " +
+         (announced_to.empty() ? "" : deliver) + "{" + step + "}]";
+}
+
+TEST(ArgumentsOfAPass, WhatIsUndefinedOrHasNoHistoryIsNone) {
+  const std::string roots = "'roots': [{'value': 'y', 'seed': 3}], ";
+  for (const std::string name : {"n", "c"}) {
+    for (const std::string& body : {
+             with_nothing("'do': 'backward', 'roots': [{'value': '" + name + "', 'seed': 1}]"),
+             with_nothing("'do': 'backward', " + roots + "'announced': ['a']", name),
+             with_nothing("'do': 'backward', " + roots + "'inputs': ['" + name + "']"),
+         }) {
+      EXPECT_EQ(Told(body).error("backward"), ErrorCategory::invalid_argument) << body;
+    }
+  }
+  const std::string grad = "'do': 'grad', " + roots + "'inputs': ";
+  EXPECT_EQ(reason_of(with_nothing(grad + "['c']")), "");
+  for (const std::string option : {", 'allow_unused': true", ", 'materialise': true"}) {
+    EXPECT_EQ(Told(with_nothing(grad + "['n']" + option)).error("grad", 1),
+              ErrorCategory::invalid_argument);
+    EXPECT_EQ(reason_of(with_nothing(grad + "['c']" + option)), "an input that needs no gradient");
+  }
+}
+
+TEST(ArgumentsOfAPass, AWrongSeedIsNoUnusedInput) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': [3, 4]}],"
+      "'nodes': [{'name': 'y', 'op': 'neg', 'inputs': ['x']}],"
+      "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'y', 'seed': [1, 1, 1]}],"
+      "  'inputs': ['x']}]");
+  EXPECT_THAT(told.step("grad").allowed_errors,
+              UnorderedElementsAre(ErrorCategory::gradient_shape));
+}
+
+TEST(ArgumentsOfAPass, TheHistoryOfASeedMattersOnlyWhereThePassIsRecorded) {
+  const std::string body =
+      "'leaves': [{'name': 'x', 'value': 3}],"
+      "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x'],"
+      "  'backward': {'returns': [{'pass': 0}]}}],"
+      "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'y', 'seed': {'from': "
+      "'y'}}], 'inputs': ['x'], 'keep': true, 'results': ['g']},"
+      "  {'do': 'backward', 'roots': [{'value': 'y', 'seed': {'from': 'g'}}]";
+  EXPECT_EQ(reason_of(body + "}]"), "");
+  EXPECT_EQ(reason_of(body + ", 'create': true}]"),
+            "the history of a gradient that may be the seed");
+}
+
+TEST(ArgumentsOfAPass, ASeedThatNobodyDeliveredYetCannotBeTold) {
+  EXPECT_EQ(reason_of("'announcements': [{'name': 'a', 'to': 'x'}],"
+                      "'leaves': [{'name': 'x', 'value': 3}],"
+                      "'program': [{'do': 'backward', 'roots': [], 'announced': ['a']}]"),
+            "a gradient that is delivered later, in the order of writing");
+}
+
+// ---- Hooks
+// ----------------------------------------------------------------------------------------
+
+// A graph x -> y, the hooks, and a pass.
+std::string hooked(const std::string& hooks) {
+  return "'leaves': [{'name': 'x', 'value': 5}],"
+         "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
+         "'hooks': [" +
+         hooks +
+         "], 'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': "
+         "1}],"
+         " 'keep': true}, {'do': 'read', 'grads': ['x']}]";
+}
+
+TEST(HooksOfAPass, HOOK_5_APostHookThatIsAddedMeanwhileRuns) {
+  const std::string post = "{'kind': 'node_post', 'on': 'y', 'name': ";
+  const Told told(hooked(post + "'h', 'steps': [{'do': 'add_hook', 'hook': 'late'}]}, " + post +
+                         "'late', 'added': 'by_step'}"));
+  EXPECT_TRUE(told.ordered("h", "late"));
+  const std::string pre = "{'kind': 'node_pre', 'on': 'y', 'name': ";
+  EXPECT_EQ(reason_of(hooked(pre + "'h', 'steps': [{'do': 'add_hook', 'hook': 'late'}]}, " + pre +
+                             "'late', 'added': 'by_step'}")),
+            "a hook added to a list of hooks that is running");
+}
+
+TEST(HooksOfAPass, HOOK_5_WhatIsRemovedDoesNotRunInEitherOrderOfCaptures) {
+  for (const char* alternative : {"hooks-first", "capture-first"}) {
+    for (const char* kind : {"node_pre", "tensor", "node_post"}) {
+      const std::string hook = "{'kind': '" + std::string(kind) + "', 'on': 'y', 'name': ";
+      const Told told(scenario_of(hooked(hook +
+                                         "'h', 'steps': [{'do': 'remove_hook', 'hook': "
+                                         "'gone'}]}, " +
+                                         hook + "'gone'}")),
+                      make_dialect("reference", {{"HOOK-1", alternative}}));
+      EXPECT_THAT(told.happenings(), Contains("h")) << kind;
+      EXPECT_THAT(told.happenings(), Not(Contains("gone"))) << kind;
+    }
+  }
+}
+
+// With capture-first the hooks of a tensor and its retain-grad stand where the first of them was
+// added, among the pre-hooks of its node.
+TEST(HooksOfAPass, HOOK_1_WithCaptureFirstATensorsHooksStandWhereItsFirstWasAdded) {
+  const std::string pre = "{'name': 'pre', 'kind': 'node_pre', 'on': 'y', 'returns': [3]}";
+  const std::string tensor = "{'name': 'h', 'kind': 'tensor', 'on': 'y', 'returns': [10]}";
+  const std::string retain = "{'name': 'r', 'kind': 'retain_grad', 'on': 'y'}";
+  struct Order {
+    std::string hooks;
+    std::vector<double> grads;  // of y, where it is retained, and of x
+    double pre;                 // what the pre-hook is given
+  };
+  const std::vector<Order> orders = {
+      {pre + "," + tensor, {Told::undefined, 60}, 1},
+      {tensor + "," + pre, {Told::undefined, 60}, 10},
+      {pre + "," + retain, {3, 6}, 1},
+      {retain + "," + pre, {1, 6}, 1},
+      {retain + "," + pre + "," + tensor, {10, 60}, 10},
+      {pre + "," + retain + "," + tensor, {30, 60}, 1},
+  };
+  for (const Order& order : orders) {
+    std::string body = hooked(order.hooks);
+    body.replace(body.find("'grads': ['x']"), 14, "'grads': ['y', 'x']");
+    const Told told(scenario_of(body), make_dialect("reference", {{"HOOK-1", "capture-first"}}));
+    EXPECT_EQ(told.numbers("read"), order.grads) << order.hooks;
+    EXPECT_EQ(told.given("pre"), order.pre) << order.hooks;
+  }
+}
+
+TEST(HooksOfAPass, HOOK_8_TwoOutputsOfANodeAreToldApart) {
+  const Told told(
+      "'leaves': [{'name': 'a', 'value': [1, 2]}],"
+      "'nodes': [{'name': 'u', 'op': 'unbind', 'inputs': ['a'], 'outputs': ['a0', 'a1'], 'dim': "
+      "0}], 'hooks': [{'name': 'm', 'kind': 'multi', 'on': ['a0', 'a1']}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'a0', 'seed': 4}, "
+      "{'value': 'a1', 'seed': 5}]}]");
+  ASSERT_EQ(told.events_of("m").size(), 1U);
+  EXPECT_EQ(told.given("m", 0), 4);
+  EXPECT_EQ(told.given("m", 1), 5);
+  EXPECT_TRUE(told.events_of("m")[0]->compare_values);
+}
+
+TEST(HooksOfAPass, HOOK_8_WhereOneTensorLeadsToTheOthersItsPlaceIsCertain) {
+  const std::string several = "{'name': 'm', 'kind': 'multi', 'on': ['y', 'x']";
+  const Told told(hooked(several + "}"));
+  EXPECT_TRUE(told.ordered("exit y", "m"));
+  EXPECT_TRUE(told.ordered("m", "enter accumulate:x"));
+  const Told failing(hooked(several + ", 'steps': [{'do': 'throw', 'token': 'bad'}]}"));
+  EXPECT_EQ(failing.error("backward"), ErrorCategory::user);
+  const Told tied(
+      "'leaves': [{'name': 'a', 'value': 1}, {'name': 'b', 'value': 1}],"
+      "'nodes': [{'name': 'y', 'op': 'add', 'inputs': ['a', 'b']}],"
+      "'hooks': [{'name': 'm', 'kind': 'multi', 'on': ['a', 'b']}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 3}]}]");
+  EXPECT_FALSE(tied.ordered("m", "enter accumulate:a"));
+  EXPECT_FALSE(tied.ordered("m", "enter accumulate:b"));
+  EXPECT_TRUE(tied.ordered("m", "end"));
+}
+
+// ---- Callbacks
+// ------------------------------------------------------------------------------------
+
+// Hooks on two nodes, or accumulators, queue one callback each.
+std::string queued_by(const std::string& first, const std::string& second) {
+  const auto hook = [](const std::string& node, const std::string& callback) {
+    return "{'name': 'h_" + callback + "', 'kind': 'node_pre', 'on': '" + node +
+           "', 'steps': [{'do': 'queue_callback', 'callback': '" + callback + "'}]}";
+  };
+  return "'callbacks': [{'name': 'c1'}, {'name': 'c2'}], 'hooks': [" + hook(first, "c1") + ", " +
+         hook(second, "c2") + "], 'program': [";
+}
+
+TEST(CallbacksOfAPass, CB_1_OfNodesWithoutAnOrderCannotBeTold) {
+  const std::string reason = "callbacks of nodes that are not ordered";
+  const std::string forward = "{'do': 'forward'}";
+  const auto told = [](const std::string& first, const std::string& second, const std::string& made,
+                       const std::string& root) {
+    return reason_of(branches(queued_by(first, second) + made +
+                              ", {'do': 'backward', 'roots': [{'value': '" + root +
+                              "', 'seed': 1}]}]"));
+  };
+  EXPECT_EQ(told("new", "old", forward, "sum"), "");
+  EXPECT_EQ(told("new", "old", forward, "all"), reason) << "a device takes part";
+  EXPECT_EQ(told("all", "far", forward, "all"), "") << "one leads to the other";
+  const std::string two = made_by("'old'", "'new'", "'sum', 'far', 'near', 'all'");
+  EXPECT_EQ(told("new", "old", two, "sum"), reason) << "two threads made them";
+  EXPECT_EQ(told("sum", "old", two, "sum"), "") << "one leads to the other";
+  EXPECT_EQ(told("accumulate:b", "accumulate:a", forward, "sum"), "")
+      << "ready one after the other";
+}
+
+TEST(CallbacksOfAPass, CB_1_OfAccumulatorsThatAreReadyTogetherCannotBeTold) {
+  const auto told = [](const std::string& first, const std::string& second) {
+    return reason_of(
+        "'leaves': [{'name': 'a', 'value': 1}, {'name': 'b', 'value': 1}],"
+        "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['b']},"
+        "  {'name': 'g', 'op': 'custom', 'inputs': ['a', 'f', 'b']}]," +
+        queued_by(first, second) +
+        "{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'g', 'seed': 1}]}]");
+  };
+  EXPECT_EQ(told("accumulate:a", "f"), "") << "a leaf before a node";
+  EXPECT_EQ(told("accumulate:a", "accumulate:b"), "") << "b waits for f";
+  EXPECT_EQ(
+      reason_of("'leaves': [{'name': 'a', 'value': 1}, {'name': 'b', 'value': 1}],"
+                "'nodes': [{'name': 'g', 'op': 'custom', 'inputs': ['a', 'b']}]," +
+                queued_by("accumulate:a", "accumulate:b") +
+                "{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'g', 'seed': 1}]}]"),
+      "callbacks of nodes that are not ordered");
+}
+
+// ---- Changed views
+// --------------------------------------------------------------------------------
+
+std::string changed(const std::string& hooks, const std::string& program) {
+  return "'leaves': [{'name': 'x', 'value': [2, 3]}, {'name': 'w', 'value': 5}, {'name': 'z', "
+         "'value': 7}],"
+         "'nodes': [{'name': 'c', 'op': 'clone', 'inputs': ['x']},"
+         "  {'name': 'v', 'op': 'select', 'inputs': ['c'], 'dim': 0, 'index': 1},"
+         "  {'name': 'u', 'op': 'mul_', 'inputs': ['v', 'w']},"
+         "  {'name': 'apart', 'op': 'neg', 'inputs': ['z']}],"
+         "'hooks': [" +
+         hooks + "], 'program': [{'do': 'forward'}, {'do': 'add_hook', 'hook': 'late'}, " +
+         program + "]";
+}
+// A hook on a node, as it is before or after the change.
+std::string hook_on(const std::string& node, const std::string& more = "") {
+  const bool after = node == "u";
+  return std::string(after ? ""
+                           : "{'name': 'late', 'kind': 'tensor', 'on': 'z', 'added': "
+                             "'by_step'}, ") +
+         "{'name': '" + (after ? "late" : "h") + "', 'kind': 'tensor', 'on': '" + node + "'" +
+         (after ? ", 'added': 'by_step'" : "") + more + "}";
+}
+const std::string pass_of_base = "{'do': 'backward', 'roots': [{'value': 'c', 'seed': [1, 1]}]}";
+
+TEST(ChangedViews, ErrorsAndChangesByHooksOfWhatNeedNotRunCannotBeTold) {
+  const std::string fails = ", 'steps': [{'do': 'throw', 'token': 'bad'}]";
+  EXPECT_EQ(reason_of(changed(hook_on("v", fails), pass_of_base)),
+            "an error at a node that may not run");
+  EXPECT_NE(reason_of(changed(hook_on("v", ", 'returns': [3]"), pass_of_base)), "");
+  EXPECT_EQ(reason_of(changed(hook_on("u", ", 'returns': [3]"), pass_of_base)),
+            "a gradient changed by a hook of a node that a change may go past");
+  EXPECT_EQ(reason_of(changed(hook_on("z", ", 'returns': [3]"), pass_of_base)), "");
+}
+
+TEST(ChangedViews, WhatAPassOfAHookAddsIsFreeWhereTheHookNeedNotRun) {
+  const std::string adds = ", 'steps': [{'do': 'backward', 'roots': [{'value': 'z', 'seed': 5}]}]";
+  for (const std::string node : {"v", "u"}) {
+    const Told told(
+        changed(hook_on(node, adds), pass_of_base + ", {'do': 'read', 'grads': ['w', 'z']}"));
+    EXPECT_EQ(told.step("read").value_known, (std::vector<bool>{true, false})) << node;
+  }
+}
+
+TEST(ChangedViews, HooksOverOneAndOthersCannotBeTold) {
+  for (const std::string& hooks :
+       {hook_on("z") + ", {'name': 'm', 'kind': 'multi', 'on': ['v', 'x']}",
+        std::string("{'name': 'late', 'kind': 'multi', 'on': ['u', 'x'], 'added': 'by_step'}")}) {
+    EXPECT_EQ(reason_of(changed(hooks, pass_of_base)),
+              "a hook over several tensors, one of them of a node that may not run")
+        << hooks;
+  }
+}
+
+TEST(ChangedViews, HooksOfTheBaseAreToldInAPassFromTheBase) {
+  for (const std::string& hooks :
+       {hook_on("z") + ", {'name': 'b', 'kind': 'retain_grad', 'on': 'c'}",
+        std::string("{'name': 'late', 'kind': 'tensor', 'on': 'c', 'added': 'by_step'}")}) {
+    EXPECT_EQ(reason_of(changed(hooks, pass_of_base)), "") << hooks;
+    EXPECT_EQ(reason_of(changed(hooks, "{'do': 'backward', 'roots': [{'value': 'u', 'seed': 1}]}")),
+              "hooks of a base, in a pass from its changed view")
+        << hooks;
+  }
+}
+
+TEST(ChangedViews, AskedForFromItsBaseCannotBeTold) {
+  EXPECT_EQ(reason_of(changed(hook_on("z"),
+                              "{'do': 'grad', 'roots': [{'value': 'c', 'seed': [1, "
+                              "1]}], 'inputs': ['u']}")),
+            "the gradient of a changed view, asked for from its base");
+  const Told apart(changed(hook_on("z"),
+                           "{'do': 'grad', 'roots': [{'value': 'apart', 'seed': 1}], "
+                           "'inputs': ['z', 'c'], 'allow_unused': true}"));
+  EXPECT_THAT(apart.numbers("grad"), ElementsAre(-1, Told::undefined)) << "neither is in the pass";
+}
+
+TEST(ChangedViews, WhatAnAnnouncementLeadsToRunsBesideOne) {
+  const Told told("'announcements': [{'name': 'a', 'to': 'apart'}]," +
+                  changed(hook_on("z"),
+                          "{'do': 'deliver', 'announcement': 'a', 'gradient': 1}, {'do': "
+                          "'backward', 'roots': [{'value': 'c', 'seed': [1, 1]}], 'announced': "
+                          "['a']}"));
+  EXPECT_EQ(told.runs("apart"), 1);
+  EXPECT_EQ(told.runs("v"), 0);
+}
+
+// ---- Leaves
+// ---------------------------------------------------------------------------------------
+
+TEST(LayoutOfGradients, LEAF_4_IsTheLeafsWhereThatIsDenseAndFreeElsewhere) {
+  const auto strides_of = [](const std::string& strides) {
+    const Told told(
+        "'leaves': [{'name': 'x', 'value': {'shape': [2, 2], 'strides': " + strides +
+        ", 'values': [1, 2, 3, 4]}}], 'nodes': [{'name': 'y', 'op': 'neg', 'inputs': ['x']}],"
+        "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y',"
+        "  'seed': {'shape': [2, 2], 'fill': 1}}]}]");
+    return told.expectation.leaf_grad_strides[0];
+  };
+  EXPECT_EQ(strides_of("[2, 1]"), (Shape{2, 1}));
+  EXPECT_EQ(strides_of("[1, 2]"), (Shape{1, 2}));
+  EXPECT_EQ(strides_of("[4, 1]"), std::nullopt);
+  EXPECT_EQ(strides_of("[1, 4]"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace gradcts
