@@ -23,7 +23,7 @@ struct CannotTell : std::runtime_error {
 };
 
 using Number = std::complex<double>;
-using Numbers = absl::InlinedVector<Number, 2>;
+using Numbers = absl::InlinedVector<Number, 6>;
 
 struct Array {
   ScalarType type = ScalarType::float64;

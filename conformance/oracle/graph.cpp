@@ -226,14 +226,18 @@ TensorValue to_value(const Tensor& tensor) {
   value.type = tensor.type;
   value.device = tensor.device;
   value.shape = tensor.shape;
-  const Array array = elements_of(tensor);
   if (tensor.sparse) {
     value.layout = Layout::sparse;
-    add_sparse_entries(value, *tensor.sparse, array);
+    add_sparse_entries(value, *tensor.sparse, elements_of(tensor));
     return value;
   }
-  value.values.reserve(array.values.size());
-  for (Number number : array.values) append(value, number);
+  const auto& parts = tensor.storage->parts;
+  if (!tensor.parts) {
+    value.values.assign(parts.begin(), parts.end());
+    return value;
+  }
+  value.values.reserve(tensor.parts->size());
+  for (const std::int32_t i : *tensor.parts) value.values.push_back(parts[static_cast<std::size_t>(i)]);
   return value;
 }
 

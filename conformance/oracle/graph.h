@@ -52,7 +52,7 @@ struct Version {
 // Real numbers: one for an element, or the two parts of a complex one, so that a view may look at
 // parts.
 struct Storage {
-  absl::InlinedVector<double, 2> parts;
+  absl::InlinedVector<double, 6> parts;
 };
 
 struct Tensor {

@@ -508,6 +508,7 @@ void Interpreter::run_step(const Step& step, Errors errors) {
   std::optional<Thrown> thrown;
   try {
     std::visit([&](const auto& action) { perform(action, step, errors); }, step.action);
+    thrown = std::move(result_.error);
   } catch (Thrown& error) {
     thrown = std::move(error);
   } catch (const Refused& refused) {
@@ -623,33 +624,29 @@ class Interpreter::Inside {
   Restore<const Frame*> frame_;
 };
 
-Gradients Interpreter::run_pass(const PassStep& step, StepId id) {
+std::optional<Thrown> Interpreter::run_pass(const PassStep& step, StepId id, Gradients& results) {
   const char* order = passes_.empty() ? "CB-1" : "REENT-1";
   trace_.other(EventKind::pass_begin, id, "REENT-1", order);
-  const auto end = [&] {
-    const std::int32_t event = trace_.other(EventKind::pass_end, id, "REENT-1", "CB-1");
-    trace_.cursor = {{event, order}};
-  };
   if (static_cast<std::int32_t>(passes_.size()) >= deepest_) {
     throw CannotTell("passes nested without end");
   }
-  Gradients results;
-  try {
-    if (in_child_ && has_engine_threads_) throw error_of(ErrorCategory::forked, "FORK-1");
+  std::optional<Thrown> error;
+  if (in_child_ && has_engine_threads_) {
+    error = error_of(ErrorCategory::forked, "FORK-1");
+  } else {
     if (static_cast<std::int32_t>(passes_.size()) > nesting_limit()) has_engine_threads_ = true;
     Pass pass(*this, step);
     const Inside inside(*this, pass, step.create_graph, graph_.recording);
     const Restore required(trace_.required);
-    results = pass.run();
-  } catch (Thrown& thrown) {
-    end();
-    if (passes_.empty()) reducers_.end_pass(id, false);
-    if (stopped_) thrown.allowed.push_back(ErrorCategory::stopped);  // SHUT-4: if not this error of a fresh start
-    throw;
+    error = pass.run();
+    results = pass.results();
   }
-  end();
-  if (passes_.empty()) reducers_.end_pass(id, true);
-  return results;
+  const std::int32_t event = trace_.other(EventKind::pass_end, id, "REENT-1", "CB-1");
+  trace_.cursor = {{event, order}};
+  if (passes_.empty()) reducers_.end_pass(id, !error);
+  // SHUT-4: if not this error of a fresh start
+  if (error && stopped_) error->allowed.push_back(ErrorCategory::stopped);
+  return error;
 }
 
 void Interpreter::perform(const PassStep& step, const Step& whole, Errors errors) {
@@ -670,8 +667,9 @@ void Interpreter::perform(const PassStep& step, const Step& whole, Errors errors
   Gradients results;
   {
     const Restore required(trace_.required, trace_.required && !stopped_);
-    results = run_pass(step, whole.id);
+    result_.error = run_pass(step, whole.id, results);
   }
+  if (result_.error) return;
   for (Tensor* result : results) report(result);
   for (std::size_t i = 0; i < step.results.size(); ++i) {
     values_[at(step.results[i])] = results[i];
@@ -1051,7 +1049,7 @@ void Interpreter::perform(const ThrowStep& step, const Step& whole, Errors) {
   Thrown thrown = error_of(ErrorCategory::user, "ERR-1");
   thrown.error.token = step.token;
   thrown.error.foreign = step.foreign;
-  throw thrown;
+  result_.error = std::move(thrown);
 }
 
 void Interpreter::perform(const QueueCallbackStep& step, const Step&, Errors) {
@@ -1160,13 +1158,12 @@ void Interpreter::finish_asynchronous(Future& future) {
     const Restore modes(modes_, future.modes);
     const Restore stream(graph_.stream, future.modes.stream);
     const Restore passes(passes_, {});
-    try {
+    {
       Pass pass(*this, *future.pass);
       const Inside inside(*this, pass, future.pass->create_graph, future.recording);
       const Restore required(trace_.required);
-      future.results = pass.run();
-    } catch (Thrown& thrown) {
-      future.error = std::move(thrown);
+      future.error = pass.run();
+      future.results = pass.results();
     }
     future.end = trace_.cursor;
   }

@@ -215,6 +215,7 @@ class Interpreter {
     std::vector<bool> known;
     std::vector<ErrorCategory> may_fail;
     const char* clause = nullptr;
+    std::optional<Thrown> error;  // the step ends with it: what is thrown costs more
   };
   Result result_;
   bool stands(const StepExpectation& expect) const;
@@ -275,7 +276,7 @@ class Interpreter {
   std::optional<std::int64_t> observed(const ObserveStep& step);
 
   void run_child(StepId fork, std::int32_t occurrence);
-  Gradients run_pass(const PassStep& step, StepId id);
+  std::optional<Thrown> run_pass(const PassStep& step, StepId id, Gradients& results);
   void report_leaf_grads();
   void settle_reducers();
 

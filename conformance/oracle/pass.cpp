@@ -1,5 +1,7 @@
 #include "conformance/oracle/pass.h"
 
+#include <absl/cleanup/cleanup.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -55,7 +57,15 @@ Pass::Pass(Interpreter& interpreter, const PassStep& step)
   index_.reserve(usual_nodes);
 }
 
-Gradients Pass::run() {
+std::optional<Thrown> Pass::run() {
+  try {
+    return run_all();
+  } catch (Thrown& thrown) {
+    return std::move(thrown);
+  }
+}
+
+std::optional<Thrown> Pass::run_all() {
   check_arguments();
   reach();
   choose();
@@ -64,14 +74,15 @@ Gradients Pass::run() {
   deliver_seeds();
   trace_.required = trace_.required && !may_be_refused();
   serve();
+  gather_order();
   settle_unordered();
-  if (!outside_failures_.empty()) fail_from_outside();
-  if (!failures_.empty()) fail_unordered();
+  if (!outside_failures_.empty()) return failure_from_outside();
+  if (!failures_.empty()) return unordered_failure();
   check_all_served();
   trace_.cursor = all_.empty() ? begin_ : all_;
   join(trace_.cursor, loose_);
   run_callbacks();
-  return results();
+  return take_results();
 }
 
 // PRUNE-4: an engine that sees beforehand that an input cannot be reached need not run anything.
@@ -454,17 +465,13 @@ void Pass::visit(std::int32_t index) {
   const bool required = std::exchange(trace_.required, trace_.required && !may_be_missing);
   is_certain_ = !may_be_missing;
   Gradients outputs;
-  try {
+  {
+    const absl::Cleanup over = [&] {
+      trace_.required = required;
+      note_order(entry);
+    };
     outputs = visit_parts(entry);
-  } catch (...) {
-    trace_.required = required;
-    note_order(entry);
-    if (entry.optional && !entry.node->leaf)
-      throw CannotTell("an error at a node that may not run");
-    throw;
   }
-  trace_.required = required;
-  note_order(entry);
   if (entry.optional && !entry.node->leaf) make_uncertain(entry);  // a leaf is its base's as well
   if (entry.through_base) make_uncertain(entry.begun, entry.ended);
   const GraphNode& node = *entry.node;
@@ -535,6 +542,11 @@ void Pass::note_order(Entry& entry) {
     ordinary_ = entry.last;
     accumulators_.clear();
   }
+}
+
+// What the end follows where each visit follows the one before; else visits add to it one by one.
+void Pass::gather_order() {
+  if (!(one_queue_ && one_maker_) || paused_at_ != no_id) return;
   all_ = ordinary_;
   join(all_, accumulators_);
 }
@@ -719,6 +731,7 @@ void Pass::settle_unordered() {
 
 void Pass::pause() {
   if (current_ == no_id || paused_at_ != no_id) return;
+  gather_order();
   const Entry& entry = entries_[static_cast<std::size_t>(current_)];
   paused_at_ = entry.begun.events;
   pause_is_in_script_ = entry.node->scripted;
@@ -827,13 +840,8 @@ void Pass::call_post_hooks(GraphNode& node, Gradients& outputs) {
       if (event.event.kind == EventKind::node_post_hook) event.compare_values = false;
     }
   };
-  try {
-    call_node_hooks(node.hooks->post, EventKind::node_post_hook, outputs);
-  } catch (...) {
-    settle();
-    throw;
-  }
-  settle();
+  const absl::Cleanup settled = settle;
+  call_node_hooks(node.hooks->post, EventKind::node_post_hook, outputs);
 }
 
 // The node itself between its pre-hooks and its post hooks. A built-in node is traced by hooks of
@@ -848,20 +856,18 @@ Gradients Pass::run_node(Entry& entry) {
     if (node.on_view) trace_.event(enter).required = false;
     trace_.cursor = before;
   }
-  Gradients outputs;
-  try {
-    const std::int32_t start = trace_.event_count();
-    call_pre_hooks(entry);
-    if (enter != no_id && trace_.event_count() == start) trace_.cursor.clear();
-    if (enter != no_id) join(trace_.cursor, {{enter, "HOOK-1"}});
-    outputs = run_itself(entry);
-  } catch (...) {
+  absl::Cleanup failed = [&] {
     if (enter != no_id) trace_.event(enter).required = false;
     if (enter != no_id && node.on_view) {  // what failed may be another node of the engine's
       trace_.event(trace_.node(EventKind::node_exit, node.id, node.instance)).required = false;
     }
-    throw;
-  }
+  };
+  const std::int32_t start = trace_.event_count();
+  call_pre_hooks(entry);
+  if (enter != no_id && trace_.event_count() == start) trace_.cursor.clear();
+  if (enter != no_id) join(trace_.cursor, {{enter, "HOOK-1"}});
+  Gradients outputs = run_itself(entry);
+  std::move(failed).Cancel();
   Cursor exit;
   if (enter != no_id) {
     const Cursor inside = trace_.cursor;
@@ -1061,9 +1067,10 @@ void Pass::check_nan(const Gradients& outputs) const {
 // run: leaf accumulators that were ready together; what may run inside a visit that was paused; or,
 // on several queues, all that the node does not wait for.
 void Pass::fail(std::int32_t index, Thrown thrown) {
+  const Entry& failed = entries_[static_cast<std::size_t>(index)];
+  if (failed.optional && !failed.node->leaf) throw CannotTell("an error at a node that may not run");
   failures_.push_back({index, std::move(thrown)});
   if (!(one_queue_ && one_maker_) || paused_at_ != no_id) return;
-  const Entry& failed = entries_[static_cast<std::size_t>(index)];
   std::erase_if(ready_, [&](std::int32_t other) {
     const Entry& entry = entries_[static_cast<std::size_t>(other)];
     return !failed.node->leaf || !entry.node->leaf || entry.ready_at != failed.ready_at;
@@ -1080,7 +1087,7 @@ void Pass::check_all_served() const {
 }
 
 // How far the pass got before the failure came is free.
-void Pass::fail_from_outside() {
+Thrown Pass::failure_from_outside() {
   make_all_uncertain();
   trace_.cursor = begin_;
   Thrown first = outside_failures_[0];
@@ -1091,10 +1098,10 @@ void Pass::fail_from_outside() {
   };
   for (const Thrown& other : outside_failures_) also(other);
   for (const Failure& failure : failures_) also(failure.thrown);
-  throw first;
+  return first;
 }
 
-void Pass::fail_unordered() {
+Thrown Pass::unordered_failure() {
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(entries_.size()); ++i) {
     if (!certain(i)) make_uncertain(entries_[static_cast<std::size_t>(i)]);
   }
@@ -1117,7 +1124,7 @@ void Pass::fail_unordered() {
     add_new(first.allowed, {ErrorCategory::unused_input});
     make_all_uncertain();
   }
-  throw first;
+  return first;
 }
 
 // Whether this visit happens whichever failing node fails first.
@@ -1222,21 +1229,21 @@ bool Pass::callbacks_are_ordered() const {
   return true;
 }
 
-Gradients Pass::results() {
-  if (step_.kind != PassStep::Kind::grad) return {};
-  Gradients results(captured_.begin(), captured_.end());
+std::optional<Thrown> Pass::take_results() {
+  if (step_.kind != PassStep::Kind::grad) return std::nullopt;
+  results_.assign(captured_.begin(), captured_.end());
   const bool nothing_runs = step_.roots.empty() && step_.announced.empty();  // ROOT-5
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (results[i]) continue;
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    if (results_[i]) continue;
     if (step_.materialise) {
       const Tensor& like = *requested_[i];
-      results[i] = zeros(graph_, {like.type, like.device, like.shape, nullptr});
+      results_[i] = zeros(graph_, {like.type, like.device, like.shape, nullptr});
     } else if (!step_.allow_unused && !nothing_runs) {
       if (may_be_refused()) make_all_uncertain();
-      throw error_of(ErrorCategory::unused_input, "PRUNE-4");
+      return error_of(ErrorCategory::unused_input, "PRUNE-4");
     }
   }
-  return results;
+  return std::nullopt;
 }
 
 }  // namespace gradcts::oracle

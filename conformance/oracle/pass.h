@@ -16,6 +16,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include <optional>
 #include <vector>
 
 #include "conformance/oracle/interpreter.h"
@@ -26,8 +27,10 @@ class Pass {
  public:
   Pass(Interpreter& interpreter, const PassStep& step);
 
-  // The captured gradients of a `grad`, one a requested input. Throws Thrown.
-  Gradients run();
+  // The error that the pass ends with, if any.
+  std::optional<Thrown> run();
+  // The captured gradients of a `grad` that has ended without one: one a requested input.
+  const Gradients& results() const { return results_; }
 
   // ---- Questions from inside (PRUNE-8, REENT-8)
   // Nothing where that is free.
@@ -84,6 +87,8 @@ class Pass {
     bool is_certain = true;          // whether every engine queues it
   };
 
+  std::optional<Thrown> run_all();
+
   // ---- Setting up
   void check_arguments();
   void check_inputs(std::vector<Thrown>& wrong) const;
@@ -111,6 +116,7 @@ class Pass {
   Gradients visit_parts(Entry& entry);
   void follow_order(const Entry& entry);
   void note_order(Entry& entry);
+  void gather_order();
   void free_values_since(const Moment& begin);
   void settle_unordered();
   void refuse_change_by_hook(const Entry& entry) const;
@@ -149,8 +155,8 @@ class Pass {
   // ---- Ending
   void fail(std::int32_t index, Thrown thrown);
   void check_all_served() const;
-  [[noreturn]] void fail_from_outside();
-  [[noreturn]] void fail_unordered();
+  Thrown failure_from_outside();
+  Thrown unordered_failure();
   bool certain(std::int32_t index) const;
   bool leads_to(std::int32_t index, std::int32_t target) const;
   Moment now() const;
@@ -161,7 +167,7 @@ class Pass {
   void run_callbacks();
   void run_callback(const Callback& callback, bool is_last);
   bool callbacks_are_ordered() const;
-  Gradients results();
+  std::optional<Thrown> take_results();
 
   bool traced(const GraphNode& node) const;
 
@@ -171,6 +177,7 @@ class Pass {
   const PassStep& step_;
   std::vector<Tensor*> requested_;
   std::vector<Tensor*> captured_;  // by request
+  Gradients results_;
   std::vector<Entry> entries_;
   absl::flat_hash_map<const GraphNode*, std::int32_t> index_;
   std::vector<std::int32_t> ready_;

@@ -1,6 +1,7 @@
 #include "conformance/oracle/trace.h"
 
 #include <algorithm>
+#include <span>
 
 namespace gradcts::oracle {
 
@@ -15,7 +16,7 @@ void join(Cursor& cursor, const Cursor& more, const char* clause) {
 Trace::Seen& Trace::seen(Table& table, std::size_t row, std::int32_t column) {
   std::vector<Seen>& entries = table[row];
   const auto index = static_cast<std::size_t>(column);
-  if (entries.size() <= index) entries.resize(index + 1);
+  if (entries.size() <= index) entries.resize(std::max(index + 1, 2 * entries.size()));
   return entries[index];
 }
 
@@ -80,17 +81,17 @@ ExpectedStep& Trace::step(StepId id) {
 // constrain.
 bool Trace::is_ordered(std::int32_t before, std::int32_t after) {
   ++searches_;
-  std::vector<std::int32_t> todo{after};
-  while (!todo.empty()) {
-    const std::int32_t event = todo.back();
-    todo.pop_back();
-    if (event == before) return true;
+  todo_.assign(1, after);
+  while (!todo_.empty()) {
+    const std::int32_t event = todo_.back();
+    todo_.pop_back();
+    if (event == before || before <= follows_all_to_[static_cast<std::size_t>(event)]) return true;
     const auto index = static_cast<std::size_t>(event);
     for (std::size_t i = first_order_[index]; i < first_order_[index + 1]; ++i) {
       const std::int32_t next = expectation_.order[i].before;
       if (next < before || visited_[static_cast<std::size_t>(next)] == searches_) continue;
       visited_[static_cast<std::size_t>(next)] = searches_;
-      todo.push_back(next);
+      todo_.push_back(next);
     }
   }
   return false;
@@ -104,6 +105,39 @@ void Trace::compare_with_last(Seen& entry, std::int32_t event, bool is_required)
   entry.last_required = is_required;
 }
 
+// Note [Most events follow all before them]
+// `follows_all_to_[e]` is the last event such that e follows it and everything before it. Most
+// questions are answered by it at once: after a pass of one thread everything follows all of it.
+// Where several lines of events meet (the accumulators of a pass, at its end), it goes on along
+// those lines: `line_[e]` is the line that e stands on, each event of which follows the one before
+// it on the line.
+void Trace::find_what_follows_all() {
+  const std::int32_t count = event_count();
+  follows_all_to_.assign(at(count), -1);
+  line_.assign(at(count), no_id);
+  std::vector<std::int32_t> last_on_line;  // by line
+  std::vector<std::int32_t> reached;       // by line: the last event on it that e follows
+  for (std::int32_t e = 0; e < count; ++e) {
+    std::int32_t& all = follows_all_to_[at(e)];
+    const std::span<const OrderConstraint> followed(expectation_.order.data() + first_order_[at(e)],
+                                                    expectation_.order.data() + first_order_[at(e) + 1]);
+    for (const auto& [before, after, clause] : followed) {
+      all = std::max(all, follows_all_to_[at(before)]);
+      const std::int32_t line = line_[at(before)];
+      reached[at(line)] = std::max(reached[at(line)], before);
+      if (line_[at(e)] == no_id && last_on_line[at(line)] == before) line_[at(e)] = line;
+    }
+    while (all + 1 < e && reached[at(line_[at(all + 1)])] > all) ++all;
+    for (const auto& constraint : followed) reached[at(line_[at(constraint.before)])] = -1;
+    if (line_[at(e)] == no_id) {
+      line_[at(e)] = static_cast<std::int32_t>(last_on_line.size());
+      last_on_line.push_back(e);
+      reached.push_back(-1);
+    }
+    last_on_line[at(line_[at(e)])] = e;
+  }
+}
+
 void Trace::find_mixed() {
   const auto count = static_cast<std::size_t>(event_count());
   first_order_.assign(count + 1, 0);
@@ -112,6 +146,7 @@ void Trace::find_mixed() {
   }
   for (std::size_t i = 0; i < count; ++i) first_order_[i + 1] += first_order_[i];
   visited_.assign(count, 0);
+  find_what_follows_all();
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(count); ++i) {
     compare_with_last(seen(event(i).event), i, event(i).required);
   }

@@ -68,11 +68,13 @@ class Trace {
   static constexpr std::size_t usual_steps = 16;  // for speed alone
   static constexpr std::size_t usual_events = 64;
 
+  static std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
   static Seen& seen(Table& table, std::size_t row, std::int32_t column);
   void note(Seen& entry);
   std::int32_t emit(EventKind kind, std::int32_t subject, std::int32_t instance, const char* clause,
                     const char* order);
   Seen& seen(const Event& event);
+  void find_what_follows_all();
   void find_mixed();
   void forget_devices_of_mixed();
   void compare_with_last(Seen& entry, std::int32_t event, bool is_required);
@@ -81,7 +83,10 @@ class Trace {
   Expectation& expectation_;
   std::vector<std::int32_t> step_events_;  // by expected step: the event that it follows, or -1
   std::vector<std::size_t> first_order_;   // by event: the first constraint on what it follows
-  std::vector<std::int32_t> visited_;      // by event: the search that came to it last
+  std::vector<std::int32_t> follows_all_to_;  // by event: see Note [Most events follow all before them]
+  std::vector<std::int32_t> line_;            // by event: likewise
+  std::vector<std::int32_t> visited_;         // by event: the search that came to it last
+  std::vector<std::int32_t> todo_;            // of a search
   std::int32_t searches_ = 0;
   Table events_{16};  // by kind, then subject
   Table steps_{1};    // by step
