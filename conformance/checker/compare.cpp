@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "conformance/oracle/array.h"
@@ -18,9 +19,8 @@ Shape row_major(const Shape& shape) {
   return strides;
 }
 
-// The elements that the tensor stands for: those of a sparse one added up, and rounded to its type.
+// Those of a sparse tensor, added up and rounded to its type.
 std::vector<double> dense_values(const TensorValue& tensor) {
-  if (!tensor.coordinates) return {tensor.values.begin(), tensor.values.end()};
   const auto dims = static_cast<std::size_t>(tensor.coordinates->sparse_dimensions);
   const auto& indices = tensor.coordinates->indices;
   const std::size_t entries = indices.size() / dims;
@@ -62,17 +62,36 @@ Digits digits_of(ScalarType type) {
 }
 
 // The two parts of a complex number share the unit of the larger one.
-double unit_at(const std::vector<double>& values, std::size_t i, const TensorValue& like) {
+double unit_at(std::span<const double> values, std::size_t i, const TensorValue& like) {
   if (!like.is_complex()) return unit_in_last_place(values[i], like.type);
   const std::size_t first = i - i % 2;
   return unit_in_last_place(std::max(std::abs(values[first]), std::abs(values[first + 1])),
                             like.type);
 }
 
+// The elements that the tensor stands for.
+class Elements {
+ public:
+  explicit Elements(const TensorValue& tensor) {
+    if (tensor.coordinates) made_ = dense_values(tensor);
+    numbers_ = tensor.coordinates ? std::span<const double>(made_)
+                                  : std::span<const double>(tensor.values.data(), tensor.values.size());
+  }
+  Elements(const Elements&) = delete;
+  Elements& operator=(const Elements&) = delete;
+  std::span<const double> get() const { return numbers_; }
+
+ private:
+  std::vector<double> made_;
+  std::span<const double> numbers_;
+};
+
 std::optional<std::string> different_values(const TensorValue& expected, const TensorValue& actual,
                                             double bound) {
-  const std::vector<double> left = dense_values(expected);
-  const std::vector<double> right = dense_values(actual);
+  const Elements of_expected(expected);
+  const Elements of_actual(actual);
+  const std::span<const double> left = of_expected.get();
+  const std::span<const double> right = of_actual.get();
   if (left.size() != right.size())
     return fmt::format("{} numbers instead of {}", right.size(), left.size());
   for (std::size_t i = 0; i < left.size(); ++i) {

@@ -127,9 +127,9 @@ void judge_event_values(const Evidence& evidence, std::string_view clauses, cons
     const Event& event = expected[i].event;
     const Event* actual = actual_event(evidence, i);
     if (!expected[i].compare_values || !actual || !is_mine(event.kind)) continue;
-    const std::string clause = choose_clause(evidence.scenario, clauses, own);
+    const auto clause = [&] { return choose_clause(evidence.scenario, clauses, own); };
     if (actual->values.size() != event.values.size()) {
-      findings.push_back({clause, describe_event(evidence.scenario, event),
+      findings.push_back({clause(), describe_event(evidence.scenario, event),
                           fmt::format("{} gradients", event.values.size()),
                           fmt::format("{} gradients", actual->values.size())});
       continue;
@@ -138,7 +138,7 @@ void judge_event_values(const Evidence& evidence, std::string_view clauses, cons
       const auto wrong = difference(event.values[v], actual->values[v], 0);
       if (!wrong) continue;
       findings.push_back(
-          {clause, fmt::format("{}, gradient {}", describe_event(evidence.scenario, event), v),
+          {clause(), fmt::format("{}, gradient {}", describe_event(evidence.scenario, event), v),
            describe(event.values[v]), fmt::format("{} ({})", describe(actual->values[v]), *wrong)});
     }
   }
@@ -194,10 +194,10 @@ void judge_threads(const Evidence& evidence, std::string_view clauses, Findings&
     const Event* actual = actual_event(evidence, i);
     if (!actual || !expected[i].device) continue;
     const Device device = *expected[i].device;
-    const std::string clause = choose_clause(evidence.scenario, clauses, expected[i].clause);
+    const auto clause = [&] { return choose_clause(evidence.scenario, clauses, expected[i].clause); };
     const bool is_on_main = !expected[i].any_order && expected[i].event.thread == main_thread;
     if (device.type == DeviceType::cpu && is_on_main && actual->thread != main_thread) {
-      findings.push_back({clause, describe_event(evidence.scenario, *actual),
+      findings.push_back({clause(), describe_event(evidence.scenario, *actual),
                           "on the thread that called", "on another thread"});
       continue;
     }
@@ -207,7 +207,7 @@ void judge_threads(const Evidence& evidence, std::string_view clauses, Findings&
         use.first ? fmt::format("{}, for {},", describe_event(evidence.scenario, *use.first),
                                 to_text(use.device))
                   : "the program";
-    findings.push_back({clause, describe_event(evidence.scenario, *actual),
+    findings.push_back({clause(), describe_event(evidence.scenario, *actual),
                         fmt::format("on a thread for {} alone", to_text(device)),
                         fmt::format("on a thread that {} was on as well", other)});
   }
