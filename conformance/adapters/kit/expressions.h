@@ -1,11 +1,11 @@
 // Expressions of scripts, computed with the engine's own arithmetic.
 #pragma once
 
-#include <deque>
 #include <mutex>
 #include <span>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "conformance/adapters/kit/binding.h"
 #include "conformance/adapters/kit/errors.h"
@@ -34,7 +34,7 @@ class Pools {
 
  private:
   Mutex mutex_;
-  std::deque<std::pair<const Expression*, typename B::Tensor>> buffers_;
+  std::vector<std::pair<const Expression*, typename B::Tensor>> buffers_;
 };
 
 // What an expression may refer to.

@@ -361,12 +361,10 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   // Whether the making of the node and these values was the last thing that the hook waited for.
   bool is_about(const Hook& hook, NodeId node, std::span<const ValueId> made) const {
     if (hook.node != no_id) return hook.node == node;
-    bool concerned = false;
-    for (const ValueId id : hook.values) {
-      concerned |= std::find(made.begin(), made.end(), id) != made.end();
-      if (!binding_.defined(values_.get(id))) return false;
-    }
-    return concerned;
+    const auto is_made = [&](ValueId id) { return std::find(made.begin(), made.end(), id) != made.end(); };
+    const auto is_there = [&](ValueId id) { return binding_.defined(values_.get(id)); };
+    return std::any_of(hook.values.begin(), hook.values.end(), is_made) &&
+           std::all_of(hook.values.begin(), hook.values.end(), is_there);
   }
 
   void add_hook(HookId id) {
@@ -501,32 +499,28 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
   void run_step(const Step& step, Context& context) {
     Values values;
     std::optional<Purpose> purpose;
-    if (!context.errors_travel) purpose.emplace(*this, "step", std::to_string(step.id));
+    if (uses_devices_ && !context.errors_travel) purpose.emplace(*this, "step", std::to_string(step.id));
     try {
       std::visit([&](const auto& action) { perform(action, step.id, context, values); },
                  step.action);
+    } catch (const ScriptedError& e) {
+      return step_failed(step, context, {ErrorCategory::user, e.what(), false, e.what()});
+    } catch (const ForeignError& e) {
+      return step_failed(step, context, {ErrorCategory::user, e.token, true, e.token});
+    } catch (const UndefinedValue& e) {
+      return step_failed(step, context, {ErrorCategory::invalid_argument, "", false, e.what()});
+    } catch (const NotOffered& e) {
+      return step_failed(step, context, {ErrorCategory::other, "", false, e.what()});
     } catch (...) {
-      recorder_.step(step.id, explain(std::current_exception()), {});
-      if (context.errors_travel && !std::holds_alternative<TryStep>(step.action)) throw;
-      return;
+      return step_failed(step, context, binding_.classify(std::current_exception()));
     }
     recorder_.step(step.id, std::nullopt, std::move(values));
   }
 
-  ErrorReport explain(const std::exception_ptr& error) {
-    try {
-      std::rethrow_exception(error);
-    } catch (const ScriptedError& e) {
-      return {ErrorCategory::user, e.what(), false, e.what()};
-    } catch (const ForeignError& e) {
-      return {ErrorCategory::user, e.token, true, e.token};
-    } catch (const UndefinedValue& e) {
-      return {ErrorCategory::invalid_argument, "", false, e.what()};
-    } catch (const NotOffered& e) {
-      return {ErrorCategory::other, "", false, e.what()};
-    } catch (...) {
-      return binding_.classify(std::current_exception());
-    }
+  // While the exception is handled; in a script it travels on.
+  void step_failed(const Step& step, const Context& context, ErrorReport error) {
+    recorder_.step(step.id, std::move(error), {});
+    if (context.errors_travel && !std::holds_alternative<TryStep>(step.action)) throw;
   }
 
   void perform(const ForwardStep& step, StepId, Context&, Values&) {

@@ -291,8 +291,9 @@ std::span<const Tensor> span(const List& list) {
 }  // namespace
 
 void Binding::trace(const NodeHandle& node, std::shared_ptr<kit::TraceBody> body) const {
-  node->add_pre_hook([body](const List&) -> std::optional<List> {
-    body->enter();
+  // The hook that runs last owns the body.
+  node->add_pre_hook([entered = body.get()](const List&) -> std::optional<List> {
+    entered->enter();
     return std::nullopt;
   });
   node->add_post_hook([body = std::move(body)](const List&, const List&) -> std::optional<List> {

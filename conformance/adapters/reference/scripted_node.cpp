@@ -35,12 +35,12 @@ ScriptedNode::ScriptedNode(const gradcts::Node& node, std::shared_ptr<kit::NodeB
 }
 
 void ScriptedNode::save(const Tensor& tensor, bool is_output) {
-  ref::SavedTensor& saved = saved_.emplace_back();
+  ref::SavedTensor& saved = *saved_.emplace_back(std::make_unique<ref::SavedTensor>());
   is_output ? saved.save_output(tensor) : saved.save(tensor);
 }
 
 void ScriptedNode::release_saved() {
-  for (auto& saved : saved_) saved.release();
+  for (const auto& saved : saved_) saved->release();
 }
 
 List ScriptedNode::apply(List&& gradients) {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "conformance/adapters/kit/binding.h"
 #include "reference_engine/graph/node.h"
@@ -20,7 +20,7 @@ class ScriptedNode final : public reference::Node {
 
   // In the order of the request; before the node can run.
   void save(const reference::Tensor& tensor, bool is_output);
-  reference::Tensor saved(std::size_t i) { return saved_[i].unpack(*this); }
+  reference::Tensor saved(std::size_t i) { return saved_[i]->unpack(*this); }
 
   std::string name() const override { return name_; }
   void release_saved() override;
@@ -33,7 +33,7 @@ class ScriptedNode final : public reference::Node {
   const std::string name_;
   const bool differentiable_;
   const std::shared_ptr<kit::NodeBody<Binding>> body_;
-  std::deque<reference::SavedTensor> saved_;
+  std::vector<std::unique_ptr<reference::SavedTensor>> saved_;
 };
 
 }  // namespace gradcts::reference_adapter
