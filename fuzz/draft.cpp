@@ -134,7 +134,16 @@ ValueId Draft::add_value(std::string name, Value::Origin origin, std::int32_t pr
 }
 
 std::string Draft::fresh_name(const char* prefix) {
-  return fmt::format("{}{}", prefix, next_name++);
+  std::string name = prefix;
+  name += fmt::format_int(next_name++).c_str();
+  return name;
+}
+
+void Draft::expect_items(std::size_t count) {
+  scenario.nodes.reserve(count);
+  scenario.values.reserve(2 * count);
+  known.reserve(2 * count);
+  cost.reserve(count);
 }
 
 double Draft::cost_of(ItemSet reach) const {

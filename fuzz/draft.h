@@ -96,6 +96,7 @@ struct Draft {
   ValueId add_value(std::string name, Value::Origin origin, std::int32_t producer,
                     std::int32_t index, Known facts);
   std::string fresh_name(const char* prefix);
+  void expect_items(std::size_t count);  // for speed alone
   Known& of(ValueId value) { return known[at(value)]; }
   std::size_t items() const { return cost.size(); }
   double cost_of(ItemSet reach) const;

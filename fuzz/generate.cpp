@@ -55,10 +55,13 @@ Scenario decode(Bytes bytes, const Claims& claims) {
   add_header(draft, header);
   std::vector<Bytes> program;
   Choices simplest{Bytes()};
+  Bytes rest = bytes.subspan(std::min(bytes.size(), header_size));
+  const std::size_t records = std::min(most_records, (rest.size() + record_size - 1) / record_size);
+  draft.expect_items(std::min(records, most_items));
   add_leaf(draft, simplest);
-  for (std::size_t i = 0; i < most_records && header_size + i * record_size < bytes.size(); ++i) {
-    const Bytes rest = bytes.subspan(header_size + i * record_size);
+  for (std::size_t i = 0; i < records; ++i) {
     const Bytes record = rest.subspan(0, std::min(rest.size(), record_size));
+    rest = rest.subspan(record.size());
     const RecordKind kind = kind_of(record);
     Choices choices(record.subspan(1));
     const bool room = draft.items() < most_items;
@@ -81,9 +84,12 @@ std::vector<std::uint8_t> case_bytes(std::uint64_t seed, std::uint64_t number) {
   std::uint64_t state = mixed(mixed(seed) ^ number);
   const std::size_t records = 10 + state % 38;
   std::vector<std::uint8_t> bytes(header_size + records * record_size);
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (i % 8 == 0) state = mixed(state);
-    bytes[i] = static_cast<std::uint8_t>(state >> (8 * (i % 8)));
+  static_assert(header_size % 8 == 0 && record_size % 8 == 0);
+  for (std::size_t i = 0; i < bytes.size(); i += 8) {
+    state = mixed(state);
+    for (std::size_t byte = 0; byte < 8; ++byte) {
+      bytes[i + byte] = static_cast<std::uint8_t>(state >> (8 * byte));
+    }
   }
   return bytes;
 }

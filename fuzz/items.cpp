@@ -1,4 +1,5 @@
 // Leaves and nodes.
+#include <absl/container/inlined_vector.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -80,7 +81,7 @@ namespace {
 struct Making {
   Node node;
   Known output;                 // of each output
-  std::vector<double> factors;  // for each input: bounds what a gradient is multiplied by
+  absl::InlinedVector<double, 4> factors;  // for each input: bounds what a gradient is multiplied by
   bool shares = false;          // the output shares elements with the first input
   std::size_t outputs = 1;
 };
@@ -114,7 +115,7 @@ class NodeMaker {
   void wrong_backward(std::vector<Expression>& returns);
   Expression gradient_for(const Making& making, ValueId to);
   bool settle(Making& making);
-  void place(Making making);
+  void place(Making&& making);
   bool hooked_leaves() const {
     return plan_.tensor_hooks || plan_.pre_hooks || plan_.create || plan_.capture_hooks;
   }
@@ -453,7 +454,8 @@ Making NodeMaker::custom() {
   custom.differentiable = !(plan_.errors && choices_.one_in(4));
   making.node.custom = std::move(custom);
   custom_backward(making);
-  making.factors.assign(making.node.inputs.size(), making.factors[0]);
+  const double factor = making.factors[0];
+  making.factors.assign(making.node.inputs.size(), factor);
   return making;
 }
 
@@ -568,7 +570,7 @@ bool NodeMaker::settle(Making& making) {
   return draft_.is_exact(making.output.spread, making.output.range);
 }
 
-void NodeMaker::place(Making making) {
+void NodeMaker::place(Making&& making) {
   const auto id = static_cast<NodeId>(draft_.scenario.nodes.size());
   const bool in_place = spec_of(making.node.operation).in_place;
   const std::size_t item = draft_.items();
