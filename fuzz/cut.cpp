@@ -190,7 +190,10 @@ bool Cutter::stays(Step& step) {
            (stream->waits_for == no_id || streams_[at(stream->waits_for)] != no_id);
   }
   if (auto* with = std::get_if<WithStep>(&action)) {
-    if (with->stream != no_id && streams_[at(with->stream)] == no_id) with->stream = no_id;
+    if (with->stream != no_id && streams_[at(with->stream)] == no_id) {
+      with->stream = no_id;
+      with->captured = false;
+    }
     if (with->saved_hooks != no_id && hooks_[at(with->saved_hooks)] == no_id) {
       with->saved_hooks = no_id;
     }

@@ -179,6 +179,7 @@ bool is_left_alone(const std::string& feature) {
       "pass.asynchronous",
       "pass.nested.alone",
       "pass.no_roots",
+      "streams.captured",
   };
   return feature.starts_with("reducer") || alone.count(feature) > 0;
 }

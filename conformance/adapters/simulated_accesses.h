@@ -1,7 +1,9 @@
-// What the simulated devices found, in an outcome's words: for adapters whose engines run on them.
+// What the simulated devices found and refused, in an outcome's words: for adapters whose engines
+// run on them.
 #pragma once
 
 #include <algorithm>
+#include <cctype>
 #include <span>
 #include <string>
 #include <utility>
@@ -27,6 +29,19 @@ class SimulatedAccesses {
                      found.freed_between});
     }
     return all;
+  }
+
+  // An error's text with the scenario's names in place of the devices' for its streams.
+  std::string in_names_of_scenario(std::string text) const {
+    for (const reference::Stream stream : made_) {
+      const std::string theirs = reference::to_string(stream), ours = "stream " + name_of(stream);
+      for (auto at = text.find(theirs); at != text.npos; at = text.find(theirs, at + 1)) {
+        const char next = (text + ' ')[at + theirs.size()];
+        const bool is_whole = std::isdigit(static_cast<unsigned char>(next)) == 0;
+        if (is_whole) text.replace(at, theirs.size(), ours);
+      }
+    }
+    return text;
   }
 
  private:

@@ -515,6 +515,22 @@ TEST_F(Checker, WhatHasAnOrderKeepsItBesideWhatHasNone) {
   EXPECT_EQ(first_line().substr(0, 7), "HOOK-4 ");
 }
 
+TEST_F(Checker, WhatBreaksACaptureIsAWaitTooManyAndAtItsEndOneTooFew) {
+  use("'streams': [{'name': 's', 'device': 'sim:0'}],"
+      "'leaves': [{'name': 'x', 'value': {'device': 'sim:0', 'shape': [1], 'values': [2]}, "
+      "'stream': 's'}],"
+      "'nodes': [{'name': 'y', 'op': 'neg', 'inputs': ['x']}],"
+      "'program': [{'do': 'with', 'stream': 's', 'captured': true, 'steps': [{'do': 'forward'},"
+      "  {'do': 'backward', 'roots': [{'value': 'y', 'seed': {'device': 'sim:0', 'shape': [1], "
+      "'values': [3]}}]}]}]",
+      "'STREAM-1'");
+  const ErrorReport error{ErrorCategory::stream_capture, "", false, "words"};
+  EXPECT_EQ(found([&] { step("backward").error = error; }),
+            "STREAM-6 | program[0].steps[1] (backward) | no error | error stream_capture: words");
+  EXPECT_EQ(found([&] { step("with").error = error; }),
+            "STREAM-5 | program[0] (with) | no error | error stream_capture: words");
+}
+
 TEST_F(Checker, OccurrencesOfAStepAreToldApart) {
   use("'leaves': [{'name': 'x', 'value': 2}],"
       "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"

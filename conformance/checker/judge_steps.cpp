@@ -54,6 +54,8 @@ const char* clause_of(ErrorCategory category) {
       return "SHUT-4";
     case ErrorCategory::device_failure:
       return "DEV-5";
+    case ErrorCategory::stream_capture:
+      return "STREAM-6";
     default:
       return "ERR-1";
   }

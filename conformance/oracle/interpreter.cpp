@@ -965,6 +965,7 @@ void Interpreter::perform(const WithStep& step, const Step&, Errors errors) {
   }
   note_destruction(step.user_state_destroyed, "TLS-2", {0, 0});
   set_modes(step);
+  if (step.captured) result_.clause = "STREAM-5";  // its own error: what is not waited for at its end
   run_steps(step.steps, errors);
 }
 

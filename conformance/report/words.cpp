@@ -190,7 +190,8 @@ std::string with_text(const Scenario& scenario, const WithStep& with) {
   if (with.check_nan) parts.push_back(fmt::format("checks for NaN {}", on(*with.check_nan)));
   if (with.user_state) parts.push_back(fmt::format("user state {}", *with.user_state));
   if (with.stream != no_id)
-    parts.push_back(fmt::format("stream {}", stream_name(scenario, with.stream)));
+    parts.push_back(fmt::format("stream {}{}", stream_name(scenario, with.stream),
+                                with.captured ? " captured" : ""));
   if (with.device) parts.push_back(fmt::format("device {}", to_text(*with.device)));
   if (with.saved_hooks != no_id)
     parts.push_back(fmt::format("saved hooks {}", hook_name(scenario, with.saved_hooks)));

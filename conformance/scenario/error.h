@@ -28,6 +28,7 @@ enum class ErrorCategory : std::uint8_t {
   stopped,             // SHUT-4
   in_place,        // an in-place change that autograd must refuse (on a leaf that requires grad)
   device_failure,  // DEV-5
+  stream_capture,  // STREAM-5, STREAM-6: what the capture of a stream forbids
   reducer,         // RED
   other,           // an error that the adapter could not classify
 };

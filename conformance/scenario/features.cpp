@@ -57,6 +57,7 @@ enum Feature : std::size_t {
   device_cuda,
   device_set,
   streams,
+  streams_captured,
   layout_strides,
   layout_sparse,
   grad_preset,
@@ -161,6 +162,8 @@ constexpr std::array<FeatureSpec, feature_count> features{{
     {"device.cuda", "CUDA devices"},
     {"device.set", "a change of the current device"},
     {"streams", "streams: current ones, waits, synchronisation"},
+    {"streams.captured",
+     "a stream that is captured while a program runs, and waits for nothing outside"},
     {"layout.strides", "tensors with strides of their own"},
     {"layout.sparse", "sparse tensors"},
     {"grad.preset", "a leaf made with a .grad"},
@@ -408,6 +411,7 @@ void Finder::note_step(const WithStep& step, const Scenario&) {
   note_if(step.user_state.has_value(), user_state);
   note_if(step.user_state_destroyed != no_id, destructor_user_state);
   note_if(step.stream != no_id, streams);
+  note_if(step.captured, streams_captured);
   note_if(step.device.has_value(), device_set);
   if (step.device) note_device(*step.device);
 }

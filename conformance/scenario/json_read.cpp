@@ -611,7 +611,7 @@ std::span<const ScenarioReader::StepForm> ScenarioReader::step_forms() {
       {"requires_grad", {"value", "on"}, &Self::read_requires_grad},
       {"with",
        {"recording", "anomaly", "check_nan", "user_state", "user_state_destroyed", "stream",
-        "device", "saved_hooks", "steps"},
+        "captured", "device", "saved_hooks", "steps"},
        &Self::read_with},
       {"try", {"steps"}, &Self::read_try},
       {"parallel", {"threads"}, &Self::read_parallel},
@@ -882,6 +882,7 @@ Action ScenarioReader::read_with(const Fields& fields) {
   }
   step.user_state_destroyed = one_or_none(callbacks_, fields, "user_state_destroyed");
   step.stream = one_or_none(streams_, fields, "stream");
+  step.captured = fields.boolean("captured", false);
   if (const Json* device = fields.find("device")) {
     step.device = read_device(*device, fields.at("device"));
   }

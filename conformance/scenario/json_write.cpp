@@ -476,6 +476,7 @@ void ScenarioWriter::add(const WithStep& step, Json& json, StepId) const {
     json["user_state_destroyed"] = name_in(scenario_.callbacks, step.user_state_destroyed);
   }
   if (step.stream != no_id) json["stream"] = name_in(scenario_.streams, step.stream);
+  if (step.captured) json["captured"] = true;
   if (step.device) json["device"] = to_text(*step.device);
   if (step.saved_hooks != no_id) json["saved_hooks"] = name_in(scenario_.hooks, step.saved_hooks);
   json["steps"] = write_steps(step.steps);

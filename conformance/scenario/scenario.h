@@ -203,6 +203,7 @@ struct WithStep {
   std::optional<std::int64_t> user_state;   // a thread-local slot that the engine must carry (TLS)
   CallbackId user_state_destroyed = no_id;  // as CustomNode::destroyed, of what the slot holds
   StreamId stream = no_id;
+  bool captured = false;  // meanwhile the stream is captured, as graphs of CUDA are made
   std::optional<Device> device;
   HookId saved_hooks = no_id;  // a hook of kind saved
   Steps steps;

@@ -142,6 +142,7 @@ void add_settings(ScenarioBuilder& b, ValueId y, StreamId stream, HookId saved, 
   settings.user_state = 7;
   settings.user_state_destroyed = gone;
   settings.stream = stream;
+  settings.captured = true;
   settings.device = sim0;
   settings.saved_hooks = saved;
   b.with(settings, [&] {

@@ -80,6 +80,7 @@ class Validator {
                         const std::vector<ValueId>* may_multiply, bool may_pool);
 
   void check_steps(const Steps& steps, const Path& path, const Scope& scope);
+  void check_captured(const WithStep& step, const Path& path, const Scope& scope);
   void check_expectation(const Step& step, const Path& path);
   void check(const ForwardStep& step, const Path& path, const Scope& scope);
   void check(const PassStep& step, const Path& path, const Scope& scope);
@@ -142,8 +143,16 @@ class Validator {
     return s_.leaves[static_cast<std::size_t>(value(id).producer)];
   }
 
+  bool is_captured(StreamId stream) const {
+    return std::find(captured_.begin(), captured_.end(), stream) != captured_.end();
+  }
+  std::string stream_name(StreamId stream) const {
+    return "stream '" + s_.streams[static_cast<std::size_t>(stream)].name + "'";
+  }
+
   const Scenario& s_;
   const Path document_;
+  std::vector<StreamId> captured_;  // around the step that is checked; and what has joined these
   StepId next_step_ = 0;
   std::size_t step_values_ = 0;  // values that steps have been seen to make
 };
@@ -847,10 +856,20 @@ void Validator::check(const WithStep& step, const Path& path, const Scope& scope
   if (step.check_nan && !step.anomaly.value_or(false)) {
     fail(path / "check_nan", "expected \"anomaly\": true beside it");
   }
+  if (step.captured) check_captured(step, path / "captured", scope);
   const bool changes = step.recording || step.anomaly || step.user_state || step.stream != no_id ||
                        step.device || step.saved_hooks != no_id;
   if (!changes) fail(path, "a with step changes at least one setting");
+  const std::vector<StreamId> captured_before = captured_;
+  if (step.captured) captured_.push_back(step.stream);
   check_steps(step.steps, path / "steps", scope);
+  if (step.captured) captured_ = captured_before;
+}
+
+void Validator::check_captured(const WithStep& step, const Path& path, const Scope& scope) {
+  if (step.stream == no_id) fail(path, "expected 'stream' beside it");
+  if (scope.owner != Scope::Owner::program) fail(path, "a stream is captured only by the program");
+  if (is_captured(step.stream)) fail(path, stream_name(step.stream) + " is being captured already");
 }
 
 void Validator::check(const TryStep& step, const Path& path, const Scope& scope) {
@@ -1053,6 +1072,17 @@ void Validator::check(const StreamStep& step, const Path& path, const Scope&) {
   if (waits) need_id(s_.streams, step.waits_for, path / "for");
   if (!waits && step.waits_for != no_id) fail(path / "for", "only wait_stream waits for a stream");
   if (waits && step.stream == step.waits_for) fail(path / "for", "a stream cannot wait for itself");
+  if (!waits && is_captured(step.stream)) {
+    fail(path / "stream",
+         stream_name(step.stream) + " is being captured: the host must not wait for it");
+  }
+  if (waits && is_captured(step.waits_for)) captured_.push_back(step.stream);
+  if (waits && is_captured(step.stream) && !is_captured(step.waits_for)) {
+    fail(path / "for",
+         fmt::format("{} is being captured and must not wait for {}, which has not waited for a "
+                     "captured one",
+                     stream_name(step.stream), stream_name(step.waits_for)));
+  }
 }
 
 // ------------------------------------------------------------------------------------------------

@@ -360,6 +360,60 @@ TEST(Validate, Expectations) {
   EXPECT_EQ(refusal(s), "program[6].expect: expected one of 'error', 'values' and 'number'");
 }
 
+TEST(Validate, Captures) {
+  const auto captured = [](StreamId stream) {
+    WithStep with;
+    with.stream = stream;
+    with.captured = true;
+    return with;
+  };
+  const auto capturing = [&](auto&& steps) {
+    return refused([&](B& b, ValueId, ValueId) {
+      const StreamId s = b.stream({DeviceType::sim, 0}, "s"),
+                     t = b.stream({DeviceType::sim, 0}, "t");
+      b.forward();
+      b.with(captured(s), [&] { steps(b, s, t); });
+    });
+  };
+  EXPECT_EQ(refused([&](B& b, ValueId, ValueId) { b.with(captured(no_id), [] {}); }),
+            "program[1].captured: expected 'stream' beside it");
+  EXPECT_EQ(refused([&](B& b, ValueId, ValueId y) {
+              const StreamId s = b.stream({DeviceType::sim, 0}, "s");
+              b.tensor_hook(y, {b.steps([&] { b.with(captured(s), [] {}); }), {}});
+            }),
+            "hooks[0].steps[0].captured: a stream is captured only by the program");
+  EXPECT_EQ(capturing([&](B& b, StreamId s, StreamId) { b.with(captured(s), [] {}); }),
+            "program[1].steps[0].captured: stream 's' is being captured already");
+  EXPECT_EQ(
+      capturing([&](B& b, StreamId s, StreamId) { b.synchronise(s); }),
+      "program[1].steps[0].stream: stream 's' is being captured: the host must not wait for it");
+  EXPECT_EQ(capturing([&](B& b, StreamId s, StreamId t) { b.wait_stream(s, t); }),
+            "program[1].steps[0].for: stream 's' is being captured and must not wait for stream "
+            "'t', which has not "
+            "waited for a captured one");
+  EXPECT_EQ(
+      capturing([&](B& b, StreamId s, StreamId t) {
+        b.wait_stream(t, s);
+        b.synchronise(t);
+      }),
+      "program[1].steps[1].stream: stream 't' is being captured: the host must not wait for it");
+  EXPECT_EQ(capturing([&](B& b, StreamId s, StreamId t) {
+              WithStep other;
+              other.stream = t;
+              b.with(other, [&] { b.wait_stream(t, s); });
+              b.wait_stream(s, t);
+            }),
+            "accepted");
+  EXPECT_EQ(refused([&](B& b, ValueId, ValueId) {
+              const StreamId s = b.stream({DeviceType::sim, 0}, "s"),
+                             t = b.stream({DeviceType::sim, 0}, "t");
+              b.with(captured(s), [] {});
+              b.wait_stream(s, t);
+              b.synchronise(s);
+            }),
+            "accepted");
+}
+
 // ------------------------------------------------------------------------------------------------
 // Values over time
 

@@ -12,7 +12,7 @@ namespace gradcts {
 inline constexpr std::array<std::string_view, 8> scalar_type_words{
     "float16", "bfloat16", "float32", "float64", "complex64", "complex128", "int64", "boolean"};
 inline constexpr std::array<std::string_view, 4> device_type_words{"cpu", "sim", "other", "cuda"};
-inline constexpr std::array<std::string_view, 20> error_category_words{"user",
+inline constexpr std::array<std::string_view, 21> error_category_words{"user",
                                                                        "gradient_count",
                                                                        "gradient_shape",
                                                                        "gradient_type",
@@ -30,6 +30,7 @@ inline constexpr std::array<std::string_view, 20> error_category_words{"user",
                                                                        "stopped",
                                                                        "in_place",
                                                                        "device_failure",
+                                                                       "stream_capture",
                                                                        "reducer",
                                                                        "other"};
 inline constexpr std::array<std::string_view, 8> hook_kind_words{

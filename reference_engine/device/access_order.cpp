@@ -33,8 +33,9 @@ bool AccessOrder::is_ordered(const Use& earlier, Stream stream) const {
   return is_over(earlier.access.stream, earlier.number, stream);
 }
 
-bool AccessOrder::covers(Stream stream, Stream other) const {
-  return is_over(other, entry(last_, other), stream);
+bool AccessOrder::covers(Stream stream, Stream other, std::uint64_t since) const {
+  const std::uint64_t last = entry(last_, other);
+  return last <= since || is_over(other, last, stream);
 }
 
 void AccessOrder::check(const Use& earlier, const DeviceAccess& access) {
@@ -43,9 +44,10 @@ void AccessOrder::check(const Use& earlier, const DeviceAccess& access) {
   take_over(streams_[access.stream], {{earlier.access.stream, earlier.number}});
 }
 
-void AccessOrder::work(Stream stream, const Work& work) {
+void AccessOrder::work(Stream stream, const Work& work, bool is_look) {
   using Kind = DeviceAccess::Kind;
-  last_[stream] = ++count_;
+  ++count_;
+  if (!is_look) last_[stream] = count_;
   for (const MemoryAccess& part : work.accesses) {
     const auto found = blocks_.find(part.block);
     if (found == blocks_.end()) continue;
@@ -54,7 +56,7 @@ void AccessOrder::work(Stream stream, const Work& work) {
                               work_purpose()};
     check(block.last_write, access);
     if (!part.writes) {
-      block.reads[stream] = {access, count_};
+      if (!is_look) block.reads[stream] = {access, count_};
       continue;
     }
     for (const auto& [reader, read] : block.reads) check(read, access);

@@ -63,16 +63,20 @@ class AccessOrder {
  public:
   using Clock = std::map<Stream, std::uint64_t>;
 
-  // The next piece of work of the stream. Blocks that were not allocated here are left alone.
-  void work(Stream stream, const Work& work);
+  // The next piece of work of the stream. Blocks that were not allocated here are left alone. What
+  // is read by a look comes after all that it must come after, as any read does, and is over at
+  // once.
+  void work(Stream stream, const Work& work, bool is_look = false);
 
   // What an event that is recorded now stands for; a stream, or the host, that waits for it.
   Clock now(Stream stream) const;
   void wait(Stream stream, const Clock& event);
   void host_waits(Stream stream);
 
-  // Whether all work of the other stream so far is over when the stream's next begins.
-  bool covers(Stream stream, Stream other) const;
+  // How much work there was so far, of all streams.
+  std::uint64_t count() const { return count_; }
+  // Whether all work of the other stream, from so much on, is over when the stream's next begins.
+  bool covers(Stream stream, Stream other, std::uint64_t since) const;
 
   void allocated(void* memory);
   // `users`: the other streams whose use was registered.

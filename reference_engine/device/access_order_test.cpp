@@ -163,8 +163,7 @@ class Captures : public AccessReports {
   static std::string refusal_of(Function&& function) {
     try {
       function();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.category(), ErrorCategory::device_failure);
+    } catch (const CaptureError& error) {
       return error.what();
     }
     return "";
@@ -208,6 +207,61 @@ TEST_F(Captures, A_stream_that_waits_for_a_captured_one_joins_and_must_be_waited
       refusal_of([&] { runtime_.end_capture(one_); }),
       "the capture of sim:0/stream 1 ends without a wait for sim:0/stream 2, which has joined it");
   runtime_.synchronize(device);  // it is over all the same
+}
+
+TEST_F(Captures, What_a_stream_did_before_it_joined_need_not_be_waited_for) {
+  write(two_, block_);
+  runtime_.begin_capture(one_);
+  wait(two_, one_);
+  EXPECT_EQ(refusal_of([&] { runtime_.end_capture(one_); }), "");
+}
+
+TEST_F(Captures, A_default_stream_is_called_that) {
+  const Event outside = runtime_.record({device, 0});
+  runtime_.begin_capture(one_);
+  EXPECT_EQ(refusal_of([&] { runtime_.wait(one_, outside); }),
+            "sim:0/stream 1 is being captured and must not wait for an event of the default stream "
+            "of sim:0 that was "
+            "recorded outside of the capture");
+  runtime_.end_capture(one_);
+}
+
+TEST_F(Captures, Who_watches_reads_what_is_on_a_captured_stream_and_orders_nothing) {
+  bool has_run = false;
+  runtime_.begin_capture(one_);
+  runtime_.enqueue(one_, {"writer", {{block_, true}}, [&] { has_run = true; }});
+  {
+    const CaptureLook look;
+    read(one_, block_);
+    runtime_.synchronize(one_);
+  }
+  EXPECT_TRUE(has_run);
+  EXPECT_NE(refusal_of([&] { runtime_.synchronize(one_); }), "");
+  write(two_, block_);
+  EXPECT_THAT(found(), ElementsAre("writer on 2 after writer on 1"));
+  runtime_.end_capture(one_);
+}
+
+TEST_F(Captures, Who_watches_too_early_is_reported) {
+  write(two_, block_);
+  runtime_.begin_capture(one_);
+  {
+    const CaptureLook look;
+    read(one_, block_);
+  }
+  runtime_.end_capture(one_);
+  EXPECT_THAT(found(), ElementsAre("reader on 1 after writer on 2"));
+}
+
+TEST_F(Captures, Who_watched_leaves_nothing_to_wait_for) {
+  runtime_.begin_capture(one_);
+  wait(two_, one_);
+  {
+    const CaptureLook look;
+    read(two_, block_);
+    runtime_.synchronize(two_);
+  }
+  EXPECT_EQ(refusal_of([&] { runtime_.end_capture(one_); }), "");
 }
 
 TEST_F(AccessReports, Work_says_what_it_is_for) {

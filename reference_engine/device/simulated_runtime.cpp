@@ -10,6 +10,15 @@
 #include "reference_engine/error.h"
 
 namespace gradcts::reference {
+namespace {
+
+thread_local int looks = 0;
+
+std::string in_words(Stream stream) {
+  return stream.id == 0 ? "the default stream of " + to_string(stream.device) : to_string(stream);
+}
+
+}  // namespace
 
 // Events of one type may be waited for by the streams of all devices of that type.
 class SimulatedRuntime::Point : public EventState {
@@ -55,12 +64,13 @@ void SimulatedRuntime::wait(Stream stream, const Event& event) {
 
 void SimulatedRuntime::enqueue(Stream stream, Work work) {
   LockGuard lock(mutex_);
-  order_.work(stream, work);
+  order_.work(stream, work, is_look(stream));
   operations(stream).push_back({std::move(work), nullptr, nullptr});
 }
 
 void SimulatedRuntime::synchronize(Stream stream) {
   LockGuard lock(mutex_);
+  if (is_look(stream)) return run_until(stream, nullptr);
   refuse_host(stream);
   run_until(stream, nullptr);
   order_.host_waits(stream);
@@ -79,32 +89,34 @@ void SimulatedRuntime::synchronize(Device device) {
 
 int SimulatedRuntime::capture_of(Stream stream) const {
   const auto found = captured_.find(stream);
-  return found == captured_.end() ? 0 : found->second;
+  return found == captured_.end() ? 0 : found->second.capture;
+}
+
+bool SimulatedRuntime::is_look(Stream stream) const {
+  return looks != 0 && capture_of(stream) != 0;
 }
 
 void SimulatedRuntime::enter_or_refuse(Stream stream, const Point& point) {
   const int capture = capture_of(stream);
   if (capture != 0 && capture != point.capture) {
-    throw Error(ErrorCategory::device_failure,
-                to_string(stream) + " is being captured and must not wait for an event of " +
-                    to_string(point.stream) + " that was recorded outside of the capture");
+    throw CaptureError(in_words(stream) + " is being captured and must not wait for an event of " +
+                       in_words(point.stream) + " that was recorded outside of the capture");
   }
   if (point.capture != 0 && capture_of(point.stream) == point.capture) {
-    captured_.emplace(stream, point.capture);
+    captured_.emplace(stream, Captured{point.capture, order_.count()});
   }
 }
 
 void SimulatedRuntime::refuse_host(Stream stream) const {
   if (capture_of(stream) == 0) return;
-  throw Error(ErrorCategory::device_failure,
-              to_string(stream) + " is being captured: the host must not wait for it");
+  throw CaptureError(in_words(stream) + " is being captured: the host must not wait for it");
 }
 
 void SimulatedRuntime::begin_capture(Stream stream) {
   check_exists(stream.device);
   LockGuard lock(mutex_);
-  if (!captured_.emplace(stream, captures_ + 1).second) {
-    throw Error(ErrorCategory::device_failure, to_string(stream) + " is being captured already");
+  if (!captured_.emplace(stream, Captured{captures_ + 1, order_.count()}).second) {
+    throw CaptureError(in_words(stream) + " is being captured already");
   }
   ++captures_;
 }
@@ -113,17 +125,17 @@ void SimulatedRuntime::end_capture(Stream stream) {
   LockGuard lock(mutex_);
   const int capture = capture_of(stream);
   if (capture == 0) {
-    throw Error(ErrorCategory::device_failure, to_string(stream) + " is not being captured");
+    throw CaptureError(in_words(stream) + " is not being captured");
   }
   std::string loose;
   for (const auto& [joined, its] : captured_) {
-    if (its == capture && !order_.covers(stream, joined)) loose = to_string(joined);
+    if (its.capture == capture && !order_.covers(stream, joined, its.since))
+      loose = in_words(joined);
   }
-  std::erase_if(captured_, [&](const auto& entry) { return entry.second == capture; });
+  std::erase_if(captured_, [&](const auto& entry) { return entry.second.capture == capture; });
   if (loose.empty()) return;
-  throw Error(ErrorCategory::device_failure, "the capture of " + to_string(stream) +
-                                                 " ends without a wait for " + loose +
-                                                 ", which has joined it");
+  throw CaptureError("the capture of " + in_words(stream) + " ends without a wait for " + loose +
+                     ", which has joined it");
 }
 
 std::vector<UnorderedAccess> SimulatedRuntime::unordered_accesses() {
@@ -211,6 +223,13 @@ void SimulatedRuntime::register_use(void* memory, Stream stream) {
   }
 }
 
+CaptureLook::CaptureLook() {
+  ++looks;
+}
+CaptureLook::~CaptureLook() {
+  --looks;
+}
+
 namespace {
 
 template <typename Function>
@@ -220,7 +239,20 @@ void for_each_simulated(Function&& function) {
   }
 }
 
+SimulatedRuntime& simulated_runtime_of(Stream stream) {
+  auto* simulated = dynamic_cast<SimulatedRuntime*>(&runtime(stream.device.type));
+  if (simulated) return *simulated;
+  throw CaptureError(to_string(stream) + " is no simulated one, and cannot be captured");
+}
+
 }  // namespace
+
+void begin_capture(Stream stream) {
+  simulated_runtime_of(stream).begin_capture(stream);
+}
+void end_capture(Stream stream) {
+  simulated_runtime_of(stream).end_capture(stream);
+}
 
 std::vector<UnorderedAccess> unordered_accesses() {
   std::vector<UnorderedAccess> all;

@@ -32,9 +32,17 @@
 
 #include "reference_engine/device/access_order.h"
 #include "reference_engine/device/basic_runtime.h"
+#include "reference_engine/error.h"
 #include "reference_engine/sync/mutex.h"
 
 namespace gradcts::reference {
+
+// What the capture of a stream forbids.
+class CaptureError : public Error {
+ public:
+  explicit CaptureError(const std::string& message)
+      : Error(ErrorCategory::device_failure, message) {}
+};
 
 class SimulatedRuntime : public BasicRuntime {
  public:
@@ -52,10 +60,10 @@ class SimulatedRuntime : public BasicRuntime {
 
   // Captures the stream, as graphs of CUDA are made: until the end it waits for nothing that was
   // recorded outside, other streams that wait for it belong to the capture as well, and nobody on
-  // the host may wait for any of them. Whoever does all the same gets Error(device_failure) in
+  // the host may wait for any of them. Whoever does all the same gets CaptureError in
   // words, which ends nothing. The work itself is put on the streams as always.
   void begin_capture(Stream stream);
-  // Throws Error(device_failure) where a stream of the capture has work that the first one does not
+  // Throws CaptureError where a stream of the capture has work that the first one does not
   // wait for; the capture is over in any case.
   void end_capture(Stream stream);
 
@@ -80,9 +88,14 @@ class SimulatedRuntime : public BasicRuntime {
     std::vector<std::shared_ptr<Point>>
         uses;  // by other streams, to be over before it is used again
   };
+  struct Captured {
+    int capture;
+    std::uint64_t since;  // the work that there was before
+  };
 
   // 0: of none that goes on.
   int capture_of(Stream stream) const GRADCTS_REQUIRES(mutex_);
+  bool is_look(Stream stream) const GRADCTS_REQUIRES(mutex_);  // by who watches, at a stream of one
   void enter_or_refuse(Stream stream, const Point& point) GRADCTS_REQUIRES(mutex_);
   void refuse_host(Stream stream) const GRADCTS_REQUIRES(mutex_);
   std::deque<Operation>& operations(Stream stream) GRADCTS_REQUIRES(mutex_);
@@ -98,12 +111,27 @@ class SimulatedRuntime : public BasicRuntime {
   std::map<std::pair<Stream, std::size_t>, std::vector<Freed>> free_ GRADCTS_GUARDED_BY(mutex_);
   std::vector<void*> memory_ GRADCTS_GUARDED_BY(mutex_);
   AccessOrder order_ GRADCTS_GUARDED_BY(mutex_);
-  int captures_ GRADCTS_GUARDED_BY(mutex_) = 0;                // so far
-  std::map<Stream, int> captured_ GRADCTS_GUARDED_BY(mutex_);  // streams of those that go on
+  int captures_ GRADCTS_GUARDED_BY(mutex_) = 0;                     // so far
+  std::map<Stream, Captured> captured_ GRADCTS_GUARDED_BY(mutex_);  // streams of those that go on
 };
 
 // The same of all types whose runtimes are simulated. A restart also forgets what work was for (work_purpose.h).
 std::vector<UnorderedAccess> unordered_accesses();
 void restart_access_checks();
+
+// The same for a stream of such a type; throws CaptureError where its type is another one.
+void begin_capture(Stream stream);
+void end_capture(Stream stream);
+
+// While it lives this thread may read numbers of captured streams, for those who watch a program
+// and are no part of it: what must run for that runs, and nothing is ordered by it. A real device
+// has no such thing.
+class CaptureLook {
+ public:
+  CaptureLook();
+  ~CaptureLook();
+  CaptureLook(const CaptureLook&) = delete;
+  CaptureLook& operator=(const CaptureLook&) = delete;
+};
 
 }  // namespace gradcts::reference

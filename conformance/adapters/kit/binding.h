@@ -303,6 +303,15 @@ template <typename B>
 concept HasStreamControl = requires(B& b, const StreamStep& step) {
   b.control_stream(step);
 };
+// Captures of a stream, as graphs of CUDA are made: between the two it waits for nothing that was
+// recorded outside, and whoever lets it gets an error (docs/streams.md). Scripts and the trace read
+// numbers meanwhile all the same. `end_capture` ends it in any case, and throws where work of a
+// stream that has joined it is not waited for.
+template <typename B>
+concept HasCaptures = requires(B& b, StreamId stream) {
+  b.begin_capture(stream);
+  b.end_capture(stream);
+};
 // Bit i: whether gradient i of a running node is needed in this pass (PRUNE-8). Asked by its
 // backward and by hooks on it.
 template <typename B>

@@ -755,7 +755,27 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
       Interpreter& interpreter;
       const HookId hook;
     } opened(*this, step.saved_hooks, &settings);
-    run_steps(step.steps, context);
+    step.captured ? run_captured(step, context) : run_steps(step.steps, context);
+  }
+
+  // An error of the steps is told, and not what follows from it at the end of the capture.
+  void run_captured(const WithStep& step, Context& context) {
+    if constexpr (HasCaptures<B>) {
+      binding_.begin_capture(step.stream);
+      try {
+        run_steps(step.steps, context);
+      } catch (...) {
+        const std::exception_ptr error = std::current_exception();
+        try {
+          binding_.end_capture(step.stream);
+        } catch (...) {
+        }
+        std::rethrow_exception(error);
+      }
+      binding_.end_capture(step.stream);
+    } else {
+      throw NotOffered("streams that are captured");
+    }
   }
 
   void perform(const TryStep& step, StepId, Context& context, Values&) {

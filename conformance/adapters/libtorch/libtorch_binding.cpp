@@ -167,6 +167,7 @@ struct Binding {
              "device.sim",
              "device.set",
              "streams",
+             "streams.captured",
              "layout.*",
              "grad.*",
              "change.*",
@@ -214,6 +215,7 @@ struct Binding {
   std::optional<TensorValue> read(const Tensor& tensor) const {
     if (!tensor.defined()) return std::nullopt;
     at::NoGradGuard no_recording;
+    const ref::CaptureLook look;
     TensorValue value;
     value.type = type_of(tensor);
     value.device = device_of(tensor.device());
@@ -369,6 +371,9 @@ struct Binding {
     std::string text = "an exception of an unknown type";
     try {
       std::rethrow_exception(error);
+    } catch (const ref::CaptureError& e) {
+      return {ErrorCategory::stream_capture, "", false,
+              SimulatedAccesses(scenario_, streams_).in_names_of_scenario(e.what())};
     } catch (const c10::Error& e) {
       text = e.what_without_backtrace();
     } catch (const std::exception& e) {
@@ -424,6 +429,8 @@ struct Binding {
     if (step.what == StreamStep::What::synchronise) return ref::synchronize(stream(step.stream));
     ref::wait_stream(stream(step.stream), stream(step.waits_for));
   }
+  void begin_capture(StreamId captured) const { ref::begin_capture(stream(captured)); }
+  void end_capture(StreamId captured) const { ref::end_capture(stream(captured)); }
   StreamId current_stream() const {
     const ref::Stream current = ref::current_stream(ref::current_device(sim));
     const auto found = std::find(streams_.begin(), streams_.end(), current);

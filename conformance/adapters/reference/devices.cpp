@@ -55,7 +55,7 @@ ChosenDevices use_cuda() {
 
 ChosenDevices choose() {
   const std::string wanted = variable("GRADCTS_REFERENCE_DEVICE");
-  if (wanted.empty() || wanted == "sim") return {};
+  if (wanted.empty() || wanted == "sim") return {"", {"streams.captured"}};
   if (wanted == "cuda") return use_cuda();
   throw std::runtime_error("GRADCTS_REFERENCE_DEVICE is '" + wanted + "', not sim or cuda");
 }

@@ -188,6 +188,7 @@ Tensor Binding::make(const TensorValue& value) const {
   return to_engine(value);
 }
 std::optional<TensorValue> Binding::read(const Tensor& tensor) const {
+  const ref::CaptureLook look;
   return from_engine(tensor);
 }
 void Binding::set_requires_grad(const Tensor& tensor, bool on) const {
@@ -573,6 +574,9 @@ std::unique_ptr<kit::RankReducer<Binding>> Binding::make_reducer(ReducerId id, s
 ErrorReport Binding::classify(const std::exception_ptr& error) const {
   try {
     std::rethrow_exception(error);
+  } catch (const ref::CaptureError& e) {
+    return {ErrorCategory::stream_capture, "", false,
+            SimulatedAccesses(scenario_, streams_).in_names_of_scenario(e.what())};
   } catch (const ref::Error& e) {
     return {category_of(e.category()), "", false, e.what()};
   } catch (const std::exception& e) {
@@ -713,6 +717,13 @@ void Binding::start_engine() {
 void Binding::control_stream(const StreamStep& step) const {
   if (step.what == StreamStep::What::synchronise) return ref::synchronize(stream(step.stream));
   ref::wait_stream(stream(step.stream), stream(step.waits_for));
+}
+
+void Binding::begin_capture(StreamId captured) const {
+  ref::begin_capture(stream(captured));
+}
+void Binding::end_capture(StreamId captured) const {
+  ref::end_capture(stream(captured));
 }
 
 void Binding::register_use(const Tensor& tensor) const {

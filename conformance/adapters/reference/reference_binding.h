@@ -120,6 +120,8 @@ class Binding {
 
   void control_engine(const EngineStep& step);
   void control_stream(const StreamStep& step) const;
+  void begin_capture(StreamId captured) const;
+  void end_capture(StreamId captured) const;
   std::int32_t engine_threads() const;
   void register_use(const Tensor& tensor) const;
   std::size_t begin_work_purpose(std::string_view what, std::string_view name) const;
