@@ -443,61 +443,6 @@ TEST_P(Engines, SparseAndStridedTensorsComeBackAsTheyWere) {
   EXPECT_EQ(values[1]->strides, columns.strides);
 }
 
-// A hook waits for a stream outside, as an engine that waits for too much would; a callback puts
-// work on a stream that has joined the capture, which nobody waits for.
-class Captures : public Engines {
- protected:
-  // Of a pass that is captured on the first of two streams; `script` runs in a hook.
-  template <typename Script>
-  Outcome run_captured(Script&& script) {
-    ScenarioBuilder b("test/capture");
-    const StreamId s = b.stream({DeviceType::sim, 0}, "s"), t = b.stream({DeviceType::sim, 0}, "t");
-    TensorValue two = TensorValue::scalar(2);
-    two.device = {DeviceType::sim, 0};
-    const ValueId x = b.leaf("x", two);
-    const ValueId y = b.custom({x}, {}, "y");
-    b.tensor_hook(y, {b.steps([&] { script(b, s, t, x); }), {}});
-    WithStep captured;
-    captured.stream = s;
-    captured.captured = true;
-    b.wait_stream(s, t);
-    b.forward();
-    b.with(captured, [&] { b.backward({{y, two}}); });
-    return run(b);
-  }
-  static std::vector<std::string> texts(const Outcome& outcome) {
-    std::vector<std::string> texts;
-    for (const StepResult& step : outcome.steps) {
-      if (step.error)
-        texts.push_back(std::string(to_text(step.error->category)) + ": " + step.error->text);
-    }
-    return texts;
-  }
-};
-
-TEST_P(Captures, AForeignWaitIsAnErrorThatNamesTheStreams) {
-  const std::string error =
-      "stream_capture: stream s is being captured and must not wait for an event of stream t that "
-      "was recorded "
-      "outside of the capture";
-  const Outcome outcome = run_captured(
-      [](ScenarioBuilder& b, StreamId s, StreamId t, ValueId) { b.wait_stream(s, t); });
-  EXPECT_THAT(texts(outcome), ElementsAre(error, error));  // of the hook's step and of the pass
-}
-
-TEST_P(Captures, WorkThatNobodyWaitsForIsAnErrorAtTheEnd) {
-  const Outcome outcome = run_captured([](ScenarioBuilder& b, StreamId s, StreamId t, ValueId x) {
-    b.wait_stream(t, s);
-    WithStep other;
-    other.stream = t;
-    b.with(other, [&] { b.change(x, ChangeStep::How::add, 1); });
-  });
-  EXPECT_THAT(
-      texts(outcome),
-      ElementsAre("stream_capture: the capture of stream s ends without a wait for stream t, "
-                  "which has joined it"));
-}
-
 TEST_P(Engines, WhatIsNotClaimedIsUnsupported) {
   ScenarioBuilder b("test/unsupported");
   const ValueId x = b.leaf("x", 2);
@@ -527,8 +472,6 @@ std::vector<Engine> engines() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Built, Engines, ::testing::ValuesIn(engines()),
-                         [](const auto& info) { return info.param.name; });
-INSTANTIATE_TEST_SUITE_P(Built, Captures, ::testing::ValuesIn(engines()),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
