@@ -5,7 +5,7 @@
 // ~~~~~~~~~~~~~~~~~~~~~~~~~
 // Everything that libtorch's engine does with devices goes through interfaces that a CUDA build of
 // it fills, and that a build without CUDA leaves empty. The adapter fills them with the simulated
-// device of the reference engine (reference_engine/device/simulated_device.h): work runs as late as
+// device of the reference engine (reference_engine/device/simulated_runtime.h): work runs as late as
 // the recorded events allow, so a wait that the engine forgets is a wrong number.
 //
 //   c10's guard of a device type   current device and stream, events, waits, use of memory on
