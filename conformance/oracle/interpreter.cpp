@@ -117,6 +117,7 @@ Interpreter::Interpreter(const Scenario& scenario, const Dialect& dialect, Expec
       closed_hooks_(scenario.hooks.size(), false),
       undetermined_(scenario.values.size(), false),
       history_unknown_(scenario.values.size(), false),
+      identity_unknown_(scenario.values.size(), false),
       pool_threads_(pool_threads) {
   for (const Refusal& refusal : scenario.configuration.refusals) refusals_.push_back(refusal.times);
 }
@@ -155,6 +156,7 @@ void Interpreter::make_node(NodeId id) {
     inputs.push_back(defined(input));
     note_access(Access::Kind::read, value(input)->storage);
   }
+  if (spec_of(node.operation).in_place) need_identity(node.inputs[0]);
   if (spec_of(node.operation).in_place) note_access(Access::Kind::change, inputs[0]->storage);
   if (!modes_.recording_known) {
     const Restore recording(graph_.recording, true);
@@ -306,6 +308,7 @@ void Interpreter::add_to(Registrations& list, HookId id) {
 
 void Interpreter::add_hook(HookId id) {
   const Hook& hook = scenario_.hooks[at(id)];
+  for (const ValueId target : hook.values) need_identity(target);
   note_destruction(hook.destroyed, "ERR-3", {0, 1});
   Tensor* tensor = hook.values.empty() ? nullptr : value(hook.values[0]);
   switch (hook.kind) {
@@ -565,6 +568,10 @@ void Interpreter::need_history(ValueId id) const {
   if (history_unknown_[at(id)]) throw CannotTell("the history of a gradient that may be the seed");
 }
 
+void Interpreter::need_identity(ValueId id) const {
+  if (identity_unknown_[at(id)]) throw CannotTell("a gradient that may be the seed itself");
+}
+
 Tensor* Interpreter::defined(ValueId id) {
   need_history(id);
   if (!determined(id)) throw Refused{ErrorCategory::invalid_argument, nullptr};
@@ -659,6 +666,7 @@ void Interpreter::perform(const PassStep& step, const Step& whole, Errors errors
   }
   for (const ValueId input : step.inputs.value_or(std::vector<ValueId>())) {
     defined(input);
+    need_identity(input);
     note_script_effect({Effect::Kind::use, nullptr, input});
   }
   if (step.future != no_id) return start_asynchronous(step);
@@ -672,9 +680,12 @@ void Interpreter::perform(const PassStep& step, const Step& whole, Errors errors
   if (result_.error) return;
   for (Tensor* result : results) report(result);
   for (std::size_t i = 0; i < step.results.size(); ++i) {
-    values_[at(step.results[i])] = results[i];
-    history_unknown_[at(step.results[i])] =
-        !step.create_graph && results[i] && Graph::tracked(*results[i]);
+    const std::size_t id = at(step.results[i]);
+    values_[id] = results[i];
+    const bool seed = results[i] && may_be_seed(step, *results[i]);
+    history_unknown_[id] =
+        !step.create_graph && results[i] && (seed || Graph::tracked(*results[i]));
+    identity_unknown_[id] = step.create_graph && seed;
   }
   if (!step.results.empty()) add_hooks_at_creation(no_id, step.results);
   if (stopped_) {  // SHUT-4: an error, or a fresh start
@@ -682,6 +693,17 @@ void Interpreter::perform(const PassStep& step, const Step& whole, Errors errors
     result_.clause = "SHUT-4";
     make_uncertain(0, 0, first_effect, effect_count());
   }
+}
+
+bool Interpreter::may_be_seed(const PassStep& step, const Tensor& gradient) const {
+  return std::any_of(step.roots.begin(), step.roots.end(), [&](const Root& root) {
+    const Tensor* seed = root.seed.value == no_id ? nullptr : value(root.seed.value);
+    if (!seed || !Graph::tracked(*seed)) return false;
+    return seed == &gradient ||
+           (seed->type == gradient.type && seed->device == gradient.device &&
+            seed->shape == gradient.shape &&
+            elements_of(*seed).values == elements_of(gradient).values);
+  });
 }
 
 void Interpreter::make_uncertain(std::int32_t first_step, std::int32_t last_step,
@@ -703,6 +725,7 @@ void Interpreter::make_uncertain(std::int32_t first_step, std::int32_t last_step
       case Kind::read_grad:
       case Kind::visit:
       case Kind::use:
+      case Kind::ask:
         break;
       case Kind::change_hooks:
       case Kind::set_leaf:
@@ -780,6 +803,11 @@ void Interpreter::settle_unordered(const Visit& visit, const Visit& other) {
       case Kind::set_leaf:
         if (has_effect(other, Kind::add_to_grad, effect.what)) {
           throw CannotTell("a leaf that is set while a pass may add to it");
+        }
+        break;
+      case Kind::ask:
+        if (has_effect(other, Kind::forward, nullptr, effect.id)) {
+          trace_.event(static_cast<std::int32_t>(effect.value)).compare_number = false;
         }
         break;
       case Kind::forward:
@@ -878,6 +906,7 @@ Tensor* Interpreter::through(Tensor* tensor, Through way) {
 
 // Changes elements and version, and records nothing.
 void Interpreter::perform(const ChangeStep& step, const Step&, Errors) {
+  need_identity(step.value);
   Tensor* tensor = through(defined(step.value), step.through);
   if (tensor->sparse) throw CannotTell("a change of a sparse tensor");
   const Array changed = elementwise(elements_of(*tensor), [&](Number v) {
@@ -1110,6 +1139,9 @@ void Interpreter::perform(const ObserveStep& step, const Step& whole, Errors) {
   const std::optional<std::int64_t> number = observed(step);
   trace_.event(event).compare_number = number.has_value();
   trace_.event(event).event.number = number.value_or(0);
+  if (step.what == ObserveStep::What::will_run) {
+    note_script_effect({Effect::Kind::ask, nullptr, step.node, at(event)});
+  }
   if (number || !whole.expect || !whole.expect->number || !stands(*whole.expect)) return;
   trace_.event(event).stated = whole.expect->number;
   trace_.event(event).event.number = whole.expect->number->least;

@@ -68,6 +68,8 @@ class Interpreter {
   Tensor* determined(ValueId id) const;
   // Throws CannotTell where engines may differ in whether the value has a history.
   void need_history(ValueId id) const;
+  // Throws CannotTell where the value may be another one's tensor itself, or one made from it.
+  void need_identity(ValueId id) const;
   // Sets the thread-local state that a node sees: a device's thread has its own (STREAM-1, DEV-1).
   void enter_node(const GraphNode& node);
   // Emits the node's entry, with the gradients that come in.
@@ -143,12 +145,13 @@ class Interpreter {
       change_hooks,  // of a node
       set_leaf,      // its `.grad` or requires_grad
       forward,       // of a node of the scenario, once more
-      use            // of a value, by a nested pass
+      use,           // of a value, by a nested pass
+      ask            // whether a node of the scenario runs
     };
     Kind kind;
     void* what = nullptr;     // Tensor or GraphNode
     std::int32_t id = no_id;  // ValueId or NodeId; of a read: the result
-    std::size_t value = 0;    // of a read
+    std::size_t value = 0;    // of a read; of a question: its event
   };
   bool has_effect(const Visit& visit, Effect::Kind kind, const void* what,
                   std::int32_t id = no_id) const;
@@ -268,6 +271,7 @@ class Interpreter {
   void finish_asynchronous(Future& future);
   void call_when_done(const Future& future, CallbackId callback);
   Tensor* defined(ValueId id);
+  bool may_be_seed(const PassStep& step, const Tensor& gradient) const;
   Tensor* seed_of(const Seed& seed);
   Tensor* through(Tensor* tensor, Through way);
   void report(Tensor* tensor, bool known = true);
@@ -307,6 +311,9 @@ class Interpreter {
   // By ValueId: gradients that nothing recorded, and that may be a seed with a history itself, or
   // a copy of it.
   std::vector<bool> history_unknown_;
+  // By ValueId: gradients with a history that may be a seed itself, or made from it: a derivative
+  // that changes nothing gives either.
+  std::vector<bool> identity_unknown_;
   std::vector<std::int32_t> refusals_;  // left, by Configuration::refusals
   std::vector<Device> used_devices_;
   struct Destruction {

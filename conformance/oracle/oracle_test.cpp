@@ -1103,6 +1103,20 @@ TEST(Tied, ANodeThatOneMakesAnewAndTheOtherGoesThroughCannotBeTold) {
             "a node that two scripts may make in any order");
 }
 
+TEST(Tied, WhetherANodeRunsThatTheOtherMakesAnewIsFree) {
+  const auto numbers = [](const std::string& making) {
+    const Told told(two_accumulators +
+                    "'hooks': [{'name': 'asks', 'kind': 'node_pre', 'on': 'accumulate:z', 'steps': ["
+                    "    {'do': 'observe', 'what': 'will_run', 'node': 'e'}]},"
+                    "  {'name': 'makes', 'kind': 'node_pre', 'on': 'accumulate:x', 'steps': [" +
+                    making + "]}]");
+    return told.events_of("observe")[0]->compare_number;
+  };
+  EXPECT_TRUE(numbers(""));
+  EXPECT_FALSE(numbers("{'do': 'with', 'recording': true, 'steps': ["
+                       "  {'do': 'forward', 'nodes': ['e']}]}"));
+}
+
 TEST(Tied, AGraphThatBothGoThroughAndOneReleasesCannotBeTold) {
   EXPECT_EQ(reason_of(two_accumulators +
                       "'hooks': [{'name': 'keeps', 'kind': 'node_pre', 'on': 'accumulate:z',"
@@ -1192,27 +1206,50 @@ TEST(Results, WhetherAGradientThatWasTheSeedHasItsHistoryCannotBeTold) {
             "the history of a gradient that may be the seed");
 }
 
+// A derivative that changes nothing gives the seed itself, or a tensor made from it.
+TEST(Results, WhetherAGradientThatEqualsTheSeedIsTheSeedCannotBeTold) {
+  const auto reason = [](const std::string& create, const std::string& next) {
+    return reason_of("'leaves': [{'name': 'x', 'value': [3, 4]}, {'name': 'w', 'value': [5, 6]}],"
+                     "'nodes': [{'name': 'y', 'op': 'expand', 'inputs': ['x'], 'shape': [2]}],"
+                     "'hooks': [{'name': 'h', 'kind': 'tensor', 'on': 'g', 'added': 'by_step'}],"
+                     "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'y',"
+                     "    'seed': {'from': 'w'}}], 'inputs': ['x'], 'results': ['g']" +
+                     create + "}, " + next + "]");
+  };
+  const std::string created = ", 'create': true";
+  const std::string asks =
+      "{'do': 'grad', 'roots': [{'value': 'g', 'seed': [1, 1]}], 'inputs': ['g']}";
+  EXPECT_EQ(reason("", asks), "the history of a gradient that may be the seed");
+  EXPECT_EQ(reason(created, asks), "a gradient that may be the seed itself");
+  EXPECT_EQ(reason(created, "{'do': 'add_hook', 'hook': 'h'}"),
+            "a gradient that may be the seed itself");
+  EXPECT_EQ(reason(created, "{'do': 'backward', 'roots': [{'value': 'g', 'seed': [1, 1]}]}"), "");
+}
+
 // A combination is never one of its slots, even if it equals it; `pass` is.
 TEST(Results, OnlyWhatIsPassedOnIsTheTensorThatCame) {
-  const auto hook_calls = [](const std::string& returns) {
+  const auto error = [](const std::string& returns) {
     const Told told(
-        "'leaves': [{'name': 'x', 'value': 3}],"
-        "'hooks': [{'name': 'h', 'kind': 'tensor', 'on': 'x', 'returns': [" +
+        "'leaves': [{'name': 'x', 'value': 3}, {'name': 'w', 'value': 4}],"
+        "'hooks': [{'name': 'twice', 'kind': 'tensor', 'on': 'x', 'returns': [2]},"
+        "  {'name': 'h', 'kind': 'tensor', 'on': 'x', 'steps': ["
+        "    {'do': 'keep', 'slot': 0, 'as': 'k'}], 'returns': [" +
         returns +
         "]}],"
-        "'program': [{'do': 'grad', 'roots': [{'value': 'x', 'seed': {'from': 'x'}}],"
+        "'program': [{'do': 'grad', 'roots': [{'value': 'x', 'seed': {'from': 'w'}}],"
         "    'inputs': ['x'], 'create': true, 'results': ['g']},"
-        "  {'do': 'grad', 'roots': [{'value': 'g', 'seed': 5}], 'inputs': ['g']}]");
-    return told.events_of("h").size();
+        "  {'do': 'grad', 'roots': [{'value': 'k', 'seed': 5}], 'inputs': ['g']}]");
+    return told.error("grad", 1);
   };
-  EXPECT_EQ(hook_calls("{'pass': 0}"), 2U);
-  EXPECT_EQ(hook_calls("1"), 1U);
+  EXPECT_EQ(error("{'pass': 0}"), std::nullopt);
+  EXPECT_EQ(error("1"), ErrorCategory::unused_input);
 }
 
 TEST(Results, WhatANodeGivesToEachOfItsInputsIsATensorOfItsOwn) {
   const Told told(
       "'leaves': [{'name': 'x', 'value': 3}, {'name': 'z', 'value': 4}],"
       "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x', 'z']}],"
+      "'hooks': [{'name': 'twice', 'kind': 'tensor', 'on': 'y', 'returns': [2]}],"
       "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'y',"
       "    'seed': {'from': 'y'}}], 'inputs': ['x', 'z'], 'create': true,"
       "    'results': ['g', 'k']},"

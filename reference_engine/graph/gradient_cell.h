@@ -29,10 +29,17 @@ class GradientCell {
     Tensor old;
     LockGuard lock(mutex_);
     old = gradient_;
+    note_use(old);
     gradient_ = change(std::move(gradient_));
   }
 
  private:
+  // Of what may have been made on another stream than the one it is added to on (STREAM-3).
+  static void note_use(const Tensor& gradient) {
+    if (!gradient.defined() || gradient.device().is_cpu()) return;
+    register_use(gradient, current_stream(gradient.device()));
+  }
+
   mutable Mutex mutex_;
   Tensor gradient_ GRADCTS_GUARDED_BY(mutex_);
 };
