@@ -104,8 +104,6 @@ std::int64_t count(const Shape& shape) {
 }
 
 Number round_to(ScalarType type, Number value) {
-  if (type == ScalarType::float64) return value.real();
-  if (type == ScalarType::complex128) return value;
   if (!is_complex(type)) return round_real(type, value.real());
   return {round_real(type, value.real()), round_real(type, value.imag())};
 }
@@ -179,22 +177,18 @@ bool expands_to(const Shape& from, const Shape& to) {
 }
 
 Shape broadcast_shape(const Shape& a, const Shape& b) {
-  if (a == b) return a;
   Shape result = a.size() >= b.size() ? a : b;
   const Shape& shorter = a.size() >= b.size() ? b : a;
   for (std::size_t d = 1; d <= shorter.size(); ++d) {
     std::int64_t& size = result[result.size() - d];
     if (size == 1) size = shorter[shorter.size() - d];
   }
-  if (!expands_to(a, result) || !expands_to(b, result)) {
-    throw CannotTell("operands whose shapes do not broadcast");
-  }
   return result;
 }
 
 Array broadcast(const Array& array, const Shape& shape) {
   if (array.shape == shape) return array;
-  if (!expands_to(array.shape, shape)) throw CannotTell("a shape that does not expand as asked");
+  if (!expands_to(array.shape, shape)) throw CannotTell("operands whose shapes do not broadcast");
   return gather(array, *broadcast_map(array.shape, shape), shape);
 }
 
@@ -238,8 +232,8 @@ ScalarType promote(const Array& a, const Array& b) {
   if (kind(a.type) != kind(b.type)) {
     const Array& higher = kind(a.type) > kind(b.type) ? a : b;
     const Array& lower = kind(a.type) > kind(b.type) ? b : a;
-    const bool wide = width(lower.type) == 4 && width(higher.type) == 3 && !lower.shape.empty();
-    return is_complex(higher.type) && wide ? ScalarType::complex128 : higher.type;
+    const bool is_wide = width(lower.type) == 4 && !lower.shape.empty();  // float64 beside complex
+    return is_wide ? ScalarType::complex128 : higher.type;
   }
   if (a.shape.empty() != b.shape.empty()) return a.shape.empty() ? b.type : a.type;
   if (width(a.type) == width(b.type)) throw CannotTell("float16 and bfloat16 in one operation");

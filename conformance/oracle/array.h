@@ -62,7 +62,9 @@ Array gather(const Array& source, const Elements& map, Shape shape);
 Array scatter(const Array& source, const Elements& map, Shape shape);
 
 bool expands_to(const Shape& from, const Shape& to);
+// The shape that both expand to; some shape where there is none.
 Shape broadcast_shape(const Shape& a, const Shape& b);
+// Throws CannotTell where the array does not expand to the shape.
 Array broadcast(const Array& array, const Shape& shape);
 
 template <typename Function>

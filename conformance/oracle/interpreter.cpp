@@ -1167,11 +1167,20 @@ void Interpreter::perform(const DeliverStep& step, const Step&, Errors) {
   delivery->error->error.token = step.error;
 }
 
+Gradients Interpreter::arguments_of(const PassStep& step) const {
+  Gradients all;
+  for (const Root& root : step.roots) all.push_back(value(root.value));
+  for (const ValueId input : step.inputs.value_or(std::vector<ValueId>())) all.push_back(value(input));
+  for (const AnnouncementId id : step.announced) all.push_back(value(scenario_.announcements[at(id)].to));
+  return all;
+}
+
 void Interpreter::start_asynchronous(const PassStep& step) {
   if (!passes_.empty()) throw CannotTell("an asynchronous pass that is started inside a pass");
   Future& future = futures_[at(step.future)];
   if (future.pass) throw CannotTell("an asynchronous pass that is started twice");
   future.pass = &step;
+  future.arguments = arguments_of(step);
   has_engine_threads_ = true;
   future.modes = modes_;
   future.recording = graph_.recording;
@@ -1183,6 +1192,9 @@ void Interpreter::finish_asynchronous(Future& future) {
   if (!future.pass) throw CannotTell("a wait for a pass that was not started");
   if (future.over) return;
   future.over = true;
+  if (future.arguments != arguments_of(*future.pass)) {
+    throw CannotTell("a value that is dropped or made again before the pass from it is waited for");
+  }
   {
     const Restore number(thread_, threads_++);
     const Restore traced(trace_.thread, thread_);

@@ -258,6 +258,7 @@ class Interpreter {
   // to it has been delivered.
   struct Future {
     const PassStep* pass = nullptr;
+    Gradients arguments;  // its roots, inputs and what is announced to, when it was started
     Modes modes;
     bool recording = true;
     Cursor start;
@@ -267,6 +268,7 @@ class Interpreter {
     Gradients results;
     std::optional<Thrown> error;
   };
+  Gradients arguments_of(const PassStep& step) const;
   void start_asynchronous(const PassStep& step);
   void finish_asynchronous(Future& future);
   void call_when_done(const Future& future, CallbackId callback);

@@ -2,6 +2,9 @@
 // oracle cannot tell.
 #include <gmock/gmock.h>
 
+#include <cmath>
+
+#include "conformance/oracle/array.h"
 #include "conformance/oracle/oracle_test_support.h"
 
 namespace gradcts {
@@ -238,6 +241,62 @@ TEST(CannotTell, WhatNoClauseSpeaksOf) {
        }) {
     EXPECT_NE(expect(scenario_of(body_of(node)), make_dialect("reference")).cannot_tell, "")
         << node;
+  }
+}
+
+// ---- Types
+// ----------------------------------------------------------------------------------
+
+TEST(Rounding, ToTheNearestNumberOfTheTypeAndOfTwoToTheEvenOne) {
+  const auto rounded = [](ScalarType type, double value) {
+    return oracle::round_to(type, value).real();
+  };
+  const auto power = [](int exponent) { return std::ldexp(1, exponent); };
+  struct Format {
+    ScalarType type;
+    int digits, least;  // binary digits; the exponent of the smallest number
+    double largest;
+  };
+  for (const Format& format : {
+           Format{ScalarType::float16, 11, -24, 65504},
+           Format{ScalarType::bfloat16, 8, -133, std::ldexp(255, 120)},
+           Format{ScalarType::float32, 24, -149, std::numeric_limits<float>::max()},
+       }) {
+    const double last = power(1 - format.digits);  // the distance from 1 to the next number
+    const double least = power(format.least);
+    const auto to = [&](double value) { return rounded(format.type, value); };
+    for (const double kept : {0.0, 1.0, 1 + last, 2 - last, least, 3 * least, format.largest,
+                              -format.largest, least / last * (1 + last), least / last - least}) {
+      EXPECT_EQ(to(kept), kept);
+    }
+    EXPECT_EQ(to(1 + last / 2), 1);
+    EXPECT_EQ(to(1 + 3 * last / 2), 1 + 2 * last);
+    EXPECT_EQ(to(least / 2), 0);
+    EXPECT_EQ(to(least * 1.5), 2 * least);
+    const double half = std::ldexp(format.largest, -format.digits) / (2 - last);
+    EXPECT_EQ(to(format.largest + half / 2), format.largest);
+    EXPECT_EQ(to(format.largest + half * 2), INFINITY);
+    EXPECT_EQ(to(-format.largest - half * 2), -INFINITY);
+  }
+  EXPECT_EQ(rounded(ScalarType::int64, -2.5), -2);
+  EXPECT_EQ(rounded(ScalarType::boolean, -0.5), 1);
+  EXPECT_EQ(rounded(ScalarType::float64, 0.1), 0.1);
+  EXPECT_EQ(oracle::round_to(ScalarType::float32, {1, 2}), oracle::Number(1));
+  EXPECT_EQ(oracle::round_to(ScalarType::float64, {1, 2}), oracle::Number(1));
+  EXPECT_EQ(oracle::round_to(ScalarType::complex64, {0.1, 0.1}), oracle::Number(0.1F, 0.1F));
+  EXPECT_EQ(oracle::round_to(ScalarType::complex128, {0.1, 0.1}), oracle::Number(0.1, 0.1));
+}
+
+TEST(Casts, WhatHasNoDerivativeHasNoHistory) {
+  for (const std::string type : {"int64", "boolean", "float32"}) {
+    const Told told(
+        "'leaves': [{'name': 'x', 'value': 3}], 'nodes': [{'name': 'y', 'op': 'cast', 'inputs': "
+        "['x'], 'type': '" +
+        type +
+        "'}, {'name': 'z', 'op': 'cast', 'inputs': ['y'], 'type': 'float64'}],"
+        "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'z', 'seed': 5}]}]");
+    const auto refused = std::optional(ErrorCategory::invalid_argument);
+    EXPECT_EQ(told.error("backward"), type == "float32" ? std::nullopt : refused) << type;
   }
 }
 

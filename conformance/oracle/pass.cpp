@@ -99,8 +99,7 @@ bool Pass::may_be_refused() const {
 void Pass::check_arguments() {
   std::vector<Thrown> wrong;
   for (const Root& root : step_.roots) {
-    const Tensor* tensor = in_.value(root.value);
-    if (!tensor || !Graph::tracked(*tensor)) {
+    if (!Graph::tracked(*in_.value(root.value))) {
       wrong.push_back(error_of(ErrorCategory::invalid_argument, "ROOT-1"));
     }
   }
@@ -119,12 +118,9 @@ void Pass::check_arguments() {
 void Pass::check_inputs(std::vector<Thrown>& wrong) const {
   if (step_.inputs->empty()) wrong.push_back(error_of(ErrorCategory::invalid_argument, "PRUNE-5"));
   for (ValueId input : *step_.inputs) {
-    const Tensor* tensor = in_.value(input);
-    if (tensor && Graph::tracked(*tensor)) continue;
-    if (tensor && (step_.allow_unused || step_.materialise))
-      throw CannotTell("an input that needs no gradient");
-    wrong.push_back(error_of(ErrorCategory::invalid_argument, "PRUNE-4"));
-    if (tensor) wrong.back().allowed.push_back(ErrorCategory::unused_input);
+    if (Graph::tracked(*in_.value(input))) continue;
+    if (step_.allow_unused || step_.materialise) throw CannotTell("an input that needs no gradient");
+    wrong.push_back(error_of(ErrorCategory::invalid_argument, "PRUNE-4", {ErrorCategory::unused_input}));
   }
 }
 
@@ -134,7 +130,7 @@ Gradients Pass::check_seeds(std::vector<Thrown>& wrong) {
   for (std::size_t i = 0; i < seeds.size(); ++i) {
     const Root& root = step_.roots[i];
     Tensor* tensor = in_.value(root.value);
-    if (!tensor || !Graph::tracked(*tensor)) continue;
+    if (!Graph::tracked(*tensor)) continue;
     const Edge edge = graph_.edge_of(*tensor);
     try {
       seeds[i] = validated(seed_of(root), edge.node->slots[static_cast<std::size_t>(edge.slot)]);
@@ -388,12 +384,7 @@ std::int64_t Pass::needed(const GraphNode& node) const {
 }
 
 bool Pass::is_plain_backward() const {
-  return step_.kind == PassStep::Kind::backward && !step_.inputs;
-}
-
-bool Pass::traced(const GraphNode& node) const {
-  if (node.id == no_id) return false;
-  return node.scripted || in_.scenario().trace == gradcts::Trace::all;
+  return !step_.inputs;  // those of a grad are always given
 }
 
 // ---- Running
@@ -719,7 +710,7 @@ void Pass::settle_unordered() {
     return Interpreter::Visit{entry.node, released, entry.begun.effects, entry.ended.effects};
   };
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (!entries_[i].visited || !in_.has_script_effects(visit_of(entries_[i]))) continue;
+    if (!in_.has_script_effects(visit_of(entries_[i]))) continue;
     const auto index = static_cast<std::int32_t>(i);
     for (std::size_t j = 0; j < entries_.size(); ++j) {
       const auto other = static_cast<std::int32_t>(j);
@@ -851,7 +842,7 @@ Gradients Pass::run_node(Entry& entry) {
   in_.note_nested(Interpreter::Nested::visit, &node);
   const Cursor before = trace_.cursor;
   std::int32_t enter = no_id;
-  if (traced(node) && !node.scripted) {
+  if (node.id != no_id && !node.scripted && in_.scenario().trace == gradcts::Trace::all) {
     enter = in_.trace_enter(node, entry.slots);
     if (node.on_view) trace_.event(enter).required = false;
     trace_.cursor = before;
@@ -877,7 +868,6 @@ Gradients Pass::run_node(Entry& entry) {
     trace_.cursor = inside;
   }
   if (node.hooks) call_post_hooks(node, outputs);
-  check_edges(node, outputs);
   if (!step_.keep_graph) node.released = true;  // KEEP-1; not after an error (KEEP-5)
   if (node.released && node.may_be_used_up()) in_.note_nested(Interpreter::Nested::release, &node);
   check_nan(outputs);
@@ -1039,18 +1029,6 @@ Tensor* Pass::validated(Tensor* gradient, const Slot& slot) {
   if (!wrong.empty()) throw any_of(wrong);
   Tensor* result = cast(graph_, sum_to(graph_, gradient, slot.shape), slot.type);
   return result->device == slot.device ? result : to_device(graph_, result, slot.device);
-}
-
-// After post hooks nothing is validated any more; what they put in place must fit by itself.
-void Pass::check_edges(const GraphNode& node, const Gradients& outputs) const {
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const Edge& edge = node.edges[i];
-    if (!edge.node || !outputs[i]) continue;
-    const Slot& slot = edge.node->slots[static_cast<std::size_t>(edge.slot)];
-    if (outputs[i]->shape != slot.shape || outputs[i]->type != slot.type) {
-      throw CannotTell("a post hook's result of another kind than the gradient");
-    }
-  }
 }
 
 void Pass::check_nan(const Gradients& outputs) const {
@@ -1223,7 +1201,6 @@ bool Pass::callbacks_are_ordered() const {
   for (std::size_t i = 1; i < callbacks_.size(); ++i) {
     const std::int32_t earlier = callbacks_[i - 1].queued_by;
     const std::int32_t later = callbacks_[i].queued_by;
-    if (earlier == no_id || later == no_id) continue;
     if (may_follow(later, earlier)) return false;
   }
   return true;

@@ -146,7 +146,6 @@ class Pass {
   void validate(const GraphNode& node, Gradients& outputs);
   Tensor* validated(Tensor* gradient, const Slot& slot);
   Tensor* hook_result(Tensor* given, Tensor* returned) const;
-  void check_edges(const GraphNode& node, const Gradients& outputs) const;
   void check_nan(const Gradients& outputs) const;
   void deliver(std::int32_t from, const Edge& edge, Tensor* gradient);
   template <typename Call>
@@ -168,8 +167,6 @@ class Pass {
   void run_callback(const Callback& callback, bool is_last);
   bool callbacks_are_ordered() const;
   std::optional<Thrown> take_results();
-
-  bool traced(const GraphNode& node) const;
 
   Interpreter& in_;
   Graph& graph_;

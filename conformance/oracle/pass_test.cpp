@@ -301,6 +301,196 @@ TEST(HooksOfAPass, HOOK_8_WhereOneTensorLeadsToTheOthersItsPlaceIsCertain) {
   EXPECT_TRUE(tied.ordered("m", "end"));
 }
 
+// ---- More hooks
+// -----------------------------------------------------------------------------------
+
+// x -> y by a node that gives `returns`, and a hook on y or on its node.
+std::string answered(const std::string& hook, const std::string& returns = "1") {
+  return "'leaves': [{'name': 'x', 'value': [5, 6]}],"
+         "'nodes': [{'name': 'y', 'op': 'neg', 'inputs': ['x']},"
+         "  {'name': 'top', 'op': 'custom', 'inputs': ['y'], 'backward': {'returns': [" +
+         returns + "]}}], 'hooks': [" + hook +
+         "], 'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'top', 'seed': "
+         "[1, 2]}]}, {'do': 'read', 'grads': ['x']}]";
+}
+
+TEST(HooksOfAPass, HOOK_3_AnotherKindOfTensorIsAnErrorOrCannotBeTold) {
+  const auto returning_tensor = [](const std::string& kind, const std::string& tensor) {
+    return answered("{'name': 'h', 'kind': '" + kind +
+                    "', 'on': 'y', 'returns': [{'tensor': " + tensor + "}]}");
+  };
+  for (const std::string tensor : {
+           "{'type': 'float32', 'shape': [2], 'values': [1, 1]}",
+           "{'device': 'sim:0', 'shape': [2], 'values': [1, 1]}",
+           "{'shape': [3], 'values': [1, 1, 1]}",
+       }) {
+    EXPECT_EQ(Told(returning_tensor("tensor", tensor)).error("backward"),
+              ErrorCategory::hook_result)
+        << tensor;
+  }
+  const std::string wide = "{'shape': [2, 2], 'values': [1, 1, 1, 1]}";
+  EXPECT_EQ(reason_of(returning_tensor("tensor", wide)),
+            "a hook's result that could be summed to the gradient's shape");
+  for (const std::string kind : {"node_pre", "node_post"}) {
+    EXPECT_EQ(reason_of(returning_tensor(kind, wide)), "a node hook's result of another shape");
+  }
+  for (const std::string kind : {"tensor", "node_pre"}) {
+    EXPECT_EQ(reason_of(answered("{'name': 'h', 'kind': '" + kind +
+                                     "', 'on': 'y', 'returns': ["
+                                     "{'tensor': {'shape': [2], 'values': [1, 1]}}]}",
+                                 "null")),
+              "a hook that puts a gradient in place of none")
+        << kind;
+  }
+}
+
+TEST(HooksOfAPass, HOOK_7_ACaptureHookReturnsOneTensor) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 1}], 'hooks': [{'name': 'c', 'kind': 'capture', "
+      "'returns': []}], 'program': [{'do': 'grad', 'roots': [{'value': 'x', 'seed': 1}], 'inputs': "
+      "['x'], 'capture_hooks': [{'input': 0, 'hook': 'c'}]}]");
+  EXPECT_EQ(told.error("grad"), ErrorCategory::hook_result);
+}
+
+// A built-in node need not compute what nothing needs; one of the scenario's own does what it says.
+TEST(HooksOfAPass, HOOK_4_WhatAPostHookSeesIsKnownWhereEachInputNeedsItsGradient) {
+  const auto compared = [](const std::string& op, const std::string& inputs, bool c_needs) {
+    const Told told(
+        "'leaves': [{'name': 'x', 'value': 3}, {'name': 'c', 'value': 4, "
+        "'requires_grad': " +
+        std::string(c_needs ? "true" : "false") + "}], 'nodes': [{'name': 'y', 'op': '" + op +
+        "', 'inputs': ['x', 'c']" + (op == "custom" ? ", 'backward': {'returns': [1, 1]}" : "") +
+        "}], 'hooks': [{'name': 'h', 'kind': 'node_post', 'on': 'y'}],"
+        "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', "
+        "'seed': 5}]" +
+        inputs + "}]");
+    return told.events_of("h")[0]->compare_values;
+  };
+  EXPECT_TRUE(compared("add", "", true));
+  EXPECT_FALSE(compared("add", ", 'inputs': ['x']", true));
+  EXPECT_FALSE(compared("add", "", false));
+  EXPECT_TRUE(compared("custom", ", 'inputs': ['x']", true));
+  EXPECT_TRUE(compared("custom", "", false));
+}
+
+TEST(HooksOfAPass, APostAccumulateHookThatDoesSomethingWhereNothingCameCannotBeTold) {
+  EXPECT_EQ(reason_of(answered("{'name': 'h', 'kind': 'post_accumulate', 'on': 'x', 'steps': ["
+                               "{'do': 'read', 'values': ['x']}]}",
+                               "null")),
+            "a post-accumulate hook where nothing was accumulated");
+}
+
+// ---- Inputs of a backward
+// ---------------------------------------------------------------------------
+
+TEST(InputsOfABackward, PRUNE_5_AreAccumulatedOnceWhereTheyAreDefined) {
+  const auto grads = [](const std::string& hooks, const std::string& returns) {
+    std::string body = answered(hooks, returns);
+    const std::string roots = "'seed': [1, 2]}]";
+    body.insert(body.find(roots) + roots.size(), ", 'inputs': ['y']");
+    body.replace(body.find("'grads': ['x']"), 14, "'grads': ['y', 'x']");
+    return Told(body).numbers("read");
+  };
+  EXPECT_THAT(grads("", "1"), ElementsAre(1, 2, Told::undefined));
+  EXPECT_THAT(grads("", "null"), ElementsAre(Told::undefined, Told::undefined));
+  EXPECT_THAT(grads("{'name': 'r', 'kind': 'retain_grad', 'on': 'y'}", "1"),
+              ElementsAre(1, 2, Told::undefined));
+}
+
+TEST(InputsOfABackward, ROOT_5_APassOfAnnouncementsAloneHasUnusedInputs) {
+  const Told told(
+      "'announcements': [{'name': 'a', 'to': 'x'}], 'leaves': [{'name': 'x', 'value': 3}, {'name': "
+      "'z', 'value': 4}], 'program': [{'do': 'deliver', 'announcement': 'a', 'gradient': 1},"
+      "  {'do': 'grad', 'roots': [], 'announced': ['a'], 'inputs': ['x', 'z']}]");
+  EXPECT_EQ(told.error("grad"), ErrorCategory::unused_input);
+}
+
+// ---- Errors
+// ---------------------------------------------------------------------------------------
+
+TEST(ErrorsOfAPass, ERR_2_OfAccumulatorsThatAreReadyTogetherTheOthersMayHaveRun) {
+  const auto runs = [](const std::string& throwing) {
+    std::string hooks;
+    for (const char leaf : throwing) {
+      hooks += std::string(hooks.empty() ? "" : ", ") + "{'name': 'h" + leaf +
+               "', 'kind': 'node_pre', 'on': 'accumulate:" + leaf +
+               "', 'steps': [{'do': 'throw', 'token': 't" + leaf + "'}]}";
+    }
+    const Told told(
+        "'leaves': [{'name': 'a', 'value': 1}, {'name': 'b', 'value': 1}, {'name': 'c', "
+        "'value': 1}, {'name': 'd', 'value': 1}],"
+        "'nodes': [{'name': 'f', 'op': 'custom', 'inputs': ['d']},"
+        "  {'name': 'g', 'op': 'custom', 'inputs': ['a', 'b', 'f']},"
+        "  {'name': 'top', 'op': 'custom', 'inputs': ['c', 'g']}], 'hooks': [" +
+        hooks +
+        "], 'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': "
+        "'top', 'seed': 1}]}]");
+    std::string certain;
+    for (const char leaf : std::string("abcd")) {
+      certain += told.runs(std::string("accumulate:") + leaf) == 1 ? leaf : '-';
+    }
+    EXPECT_EQ(told.runs("top"), 1);
+    EXPECT_EQ(told.runs("f"), throwing == "d" ? 1 : 0);
+    EXPECT_THAT(told.happenings(),
+                throwing == "d" ? testing::Matcher<std::vector<std::string>>(Contains("enter f"))
+                                : Not(Contains("enter f")));
+    return certain;
+  };
+  EXPECT_EQ(runs("a"), "--c-") << "b is ready with a, c was before, d comes later";
+  EXPECT_EQ(runs("ab"), "--c-") << "either may be first";
+  EXPECT_EQ(runs("d"), "abc-");
+}
+
+TEST(ErrorsOfAPass, ERR_1_AnErrorFromOutsideOrOneOfANodeIsReported) {
+  const Told told(
+      "'announcements': [{'name': 'a', 'to': 'm'}], 'leaves': [{'name': 'x', 'value': 3}],"
+      "'nodes': [{'name': 'm', 'op': 'scale', 'inputs': ['x'], 'factor': 2},"
+      "  {'name': 't', 'op': 'custom', 'inputs': ['m'], 'backward': {'steps': [{'do': 'throw', "
+      "'token': 'boom'}]}}],"
+      "'program': [{'do': 'forward'}, {'do': 'deliver', 'announcement': 'a', 'error': 'lost'},"
+      "  {'do': 'backward', 'roots': [{'value': 't', 'seed': 5}], 'announced': ['a']}]");
+  EXPECT_THAT(told.step("backward").allowed_tokens, testing::IsSupersetOf({"lost", "boom"}));
+}
+
+TEST(ErrorsOfAPass, PRUNE_4_OfANodeInAPassThatMayBeRefusedEitherIsReported) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 3}, {'name': 'z', 'value': 4}],"
+      "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': [{'do': "
+      "'throw', 'token': 'boom'}]}}],"
+      "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'y', 'seed': 5}], "
+      "'inputs': ['x', 'z']}]");
+  EXPECT_THAT(told.step("grad").allowed_errors,
+              UnorderedElementsAre(ErrorCategory::user, ErrorCategory::unused_input));
+  EXPECT_EQ(told.runs("y"), 0);
+}
+
+TEST(ErrorsOfAPass, ABuiltInNodeThatFailsNeedNotBegin) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 2}], 'nodes': [{'name': 'y', 'op': 'mul', 'inputs': ['x', "
+      "'x']}], 'program': [{'do': 'forward'}, {'do': 'repeat', 'times': 2, 'steps': [{'do': "
+      "'backward', 'roots': [{'value': 'y', 'seed': 1}]}]}]");
+  EXPECT_EQ(told.error("backward", 1), ErrorCategory::graph_released);
+  EXPECT_EQ(told.runs("y"), 1);
+}
+
+// ---- What an asynchronous pass is given
+// ---------------------------------------------------------------
+
+TEST(ArgumentsOfAPass, ASYNC_2_WhatIsDroppedBeforeTheWaitCannotBeTold) {
+  const auto dropping = [](const std::string& steps) {
+    return "'futures': [{'name': 'f'}], 'leaves': [{'name': 'x', 'value': 3}],"
+           "'nodes': [{'name': 'y', 'op': 'neg', 'inputs': ['x']}],"
+           "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}],"
+           " 'future': 'f'}, " +
+           steps + "]";
+  };
+  const std::string drop = "{'do': 'drop', 'values': ['y']}";
+  const std::string wait = "{'do': 'wait', 'future': 'f'}";
+  EXPECT_EQ(reason_of(dropping(drop + ", " + wait)),
+            "a value that is dropped or made again before the pass from it is waited for");
+  EXPECT_EQ(reason_of(dropping(wait + ", " + drop)), "");
+}
+
 // ---- Callbacks
 // ------------------------------------------------------------------------------------
 
