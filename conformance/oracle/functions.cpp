@@ -286,6 +286,7 @@ void need_no_nan(const Array& a, const char* function) {
 
 Gradients relu_rule(Graph& graph, Tensor* out, const Gradients& d) {
   need_no_nan(elements_of(*out), "relu");
+  graph.some_slope_is_constant = true;
   return {weigh(graph, d[0], mask(elements_of(*out), [](Number v) { return v.real() > 0; }))};
 }
 

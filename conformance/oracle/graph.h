@@ -154,6 +154,8 @@ class Graph {
   bool recording = true;
   std::int32_t thread = 0;
   StreamId stream = no_id;
+  // A gradient of relu was computed: its derivative of 0 may be a history that gives zeros.
+  bool some_slope_is_constant = false;
 
   // ---- Tensors
   Tensor* make(Array array, Device device = {});

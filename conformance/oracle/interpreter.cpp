@@ -565,7 +565,7 @@ Tensor* Interpreter::determined(ValueId id) const {
 }
 
 void Interpreter::need_history(ValueId id) const {
-  if (history_unknown_[at(id)]) throw CannotTell("the history of a gradient that may be the seed");
+  if (history_unknown_[at(id)]) throw CannotTell("whether a gradient has a history");
 }
 
 void Interpreter::need_identity(ValueId id) const {
@@ -683,8 +683,10 @@ void Interpreter::perform(const PassStep& step, const Step& whole, Errors errors
     const std::size_t id = at(step.results[i]);
     values_[id] = results[i];
     const bool seed = results[i] && may_be_seed(step, *results[i]);
+    const bool tracked = results[i] && Graph::tracked(*results[i]);
+    const bool may_be_constant = graph_.some_slope_is_constant && !step.materialise;
     history_unknown_[id] =
-        !step.create_graph && results[i] && (seed || Graph::tracked(*results[i]));
+        results[i] && (step.create_graph ? !tracked && may_be_constant : seed || tracked);
     identity_unknown_[id] = step.create_graph && seed;
   }
   if (!step.results.empty()) add_hooks_at_creation(no_id, step.results);

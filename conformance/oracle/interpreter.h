@@ -311,7 +311,8 @@ class Interpreter {
   std::vector<bool> closed_hooks_;                   // by HookId
   std::vector<bool> undetermined_;  // by ValueId: kept where an error may come first
   // By ValueId: gradients that nothing recorded, and that may be a seed with a history itself, or
-  // a copy of it.
+  // a copy of it; and recorded ones that depend on nothing, where a derivative of 0 may be a
+  // history (relu).
   std::vector<bool> history_unknown_;
   // By ValueId: gradients with a history that may be a seed itself, or made from it: a derivative
   // that changes nothing gives either.

@@ -327,6 +327,10 @@ void Pass::find_queues() {
     if (!first) first = entry.node;
     one_maker_ = one_maker_ && first->thread == entry.node->thread;
   }
+  leaves_its_queue_ = !one_queue_;
+  for (const Root& root : step_.roots) {  // a device's queue may be given one that nobody needs
+    leaves_its_queue_ |= in_.value(root.value)->device.type != DeviceType::cpu;
+  }
 }
 
 Tensor* Pass::seed_of(const Root& root) {

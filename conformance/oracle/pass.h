@@ -40,7 +40,7 @@ class Pass {
   // A pass inside the visit that is under way waits for another queue: from here on other nodes may
   // run inside that visit, on the same thread (REENT-2, any-ready).
   void pause();
-  bool leaves_its_queue() const { return !one_queue_; }
+  bool leaves_its_queue() const { return leaves_its_queue_; }
   void queue_callback(CallbackId callback) {
     callbacks_.push_back({callback, current_, is_certain_});
   }
@@ -190,7 +190,8 @@ class Pass {
   std::vector<MultiHook> multi_hooks_;
   bool capture_first_ = false;  // HOOK-1
   bool one_queue_ = true;       // everything on the CPU
-  bool one_maker_ = true;       // all nodes made by one thread
+  bool leaves_its_queue_ = false;
+  bool one_maker_ = true;  // all nodes made by one thread
   std::int32_t visits_ = 0;
   std::int32_t current_ = no_id;  // the entry that is visited
   bool is_certain_ = true;        // whether every engine visits it, or runs the callback

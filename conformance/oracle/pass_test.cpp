@@ -192,8 +192,7 @@ TEST(ArgumentsOfAPass, TheHistoryOfASeedMattersOnlyWhereThePassIsRecorded) {
       "'y'}}], 'inputs': ['x'], 'keep': true, 'results': ['g']},"
       "  {'do': 'backward', 'roots': [{'value': 'y', 'seed': {'from': 'g'}}]";
   EXPECT_EQ(reason_of(body + "}]"), "");
-  EXPECT_EQ(reason_of(body + ", 'create': true}]"),
-            "the history of a gradient that may be the seed");
+  EXPECT_EQ(reason_of(body + ", 'create': true}]"), "whether a gradient has a history");
 }
 
 TEST(ArgumentsOfAPass, ASeedThatNobodyDeliveredYetCannotBeTold) {
