@@ -104,6 +104,7 @@ void Plan::keep_to(const Claims& claims) {
   needs("user_state", modes);
   needs("keep.handle", keeps);
   needs("layout.sparse", sparse);
+  if (sim) needs("layout.sparse.on_device", sparse);
   needs("layout.strides", strides);
   needs("custom.materialise", materialise);
   needs("custom.pool", pools);

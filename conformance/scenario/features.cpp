@@ -60,6 +60,7 @@ enum Feature : std::size_t {
   streams_captured,
   layout_strides,
   layout_sparse,
+  layout_sparse_on_device,
   grad_preset,
   grad_set,
   change_first,
@@ -166,6 +167,7 @@ constexpr std::array<FeatureSpec, feature_count> features{{
      "a stream that is captured while a program runs, and waits for nothing outside"},
     {"layout.strides", "tensors with strides of their own"},
     {"layout.sparse", "sparse tensors"},
+    {"layout.sparse.on_device", "sparse tensors on devices"},
     {"grad.preset", "a leaf made with a .grad"},
     {"grad.set", "a .grad set or cleared by a step"},
     {"change.handle", "in-place changes of a tensor"},
@@ -309,7 +311,9 @@ void Finder::note_device(Device device) {
 void Finder::note_tensor(const TensorValue& tensor) {
   types_.set(static_cast<std::size_t>(tensor.type));
   note_device(tensor.device);
-  note_if(tensor.layout == Layout::sparse, layout_sparse);
+  const bool sparse = tensor.layout == Layout::sparse;
+  note_if(sparse, layout_sparse);
+  note_if(sparse && tensor.device.type != DeviceType::cpu, layout_sparse_on_device);
   note_if(has_own_strides(tensor), layout_strides);
 }
 

@@ -29,6 +29,24 @@ TEST(Features, ASparseGradientNeedsSparseTensors) {
   }
 }
 
+TensorValue sparse_on(Device device) {
+  TensorValue tensor = TensorValue::filled({2}, 5);
+  tensor.device = device;
+  tensor.layout = Layout::sparse;
+  tensor.coordinates = SparseCoordinates{1, {0}, true};
+  tensor.values = {5};
+  return tensor;
+}
+
+TEST(Features, ASparseTensorOnADeviceIsAFeatureOfItsOwn) {
+  for (const bool on_device : {false, true}) {
+    ScenarioBuilder b("a/b");
+    const Device device = on_device ? Device{DeviceType::sim, 1} : Device{};
+    b.backward({{b.leaf("x", TensorValue::filled({2}, 3)), sparse_on(device)}});
+    EXPECT_EQ(required_features(b.build()).contains("layout.sparse.on_device"), on_device);
+  }
+}
+
 TEST(Features, ADeviceIsUsedWhereverOneIsNamed) {
   const auto uses = [](auto&& add) {
     ScenarioBuilder b("a/b");
@@ -77,6 +95,7 @@ TEST(Features, AllAreReachable) {
   }
   every([&](Through t) { b.change(y, ChangeStep::How::add, 1, t); });
   b.backward({});
+  b.backward({{x, sparse_on({DeviceType::sim, 0})}});
   b.backward_into({{other, 1}}, {y});
   found.merge(required_features(b.build()));
   for (const FeatureSpec& feature : all_features()) {

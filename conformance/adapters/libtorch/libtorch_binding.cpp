@@ -4,7 +4,7 @@
 // What only Python offers there is not claimed: hooks after accumulation, over several tensors, on
 // captures and on saved tensors, zeros for unused inputs, asking whether a node will run. Seeds
 // must be defined: the functions for users put ones for undefined ones, and the engine does not
-// take them.
+// take them. Nor are sparse tensors on devices: simulated CUDA has no operations for them.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <c10/core/StreamGuard.h>
@@ -168,7 +168,8 @@ struct Binding {
              "device.set",
              "streams",
              "streams.captured",
-             "layout.*",
+             "layout.strides",
+             "layout.sparse",
              "grad.*",
              "change.*",
              "keep.*",
