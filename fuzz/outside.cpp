@@ -6,11 +6,15 @@
 #include <optional>
 #include <regex>
 
+#include "conformance/oracle/oracle.h"
 #include "conformance/runner/engine_locator.h"
+#include "fuzz/trial.h"
 
 namespace gradcts::fuzz {
 
-OutsideEngine::OutsideEngine(const std::string& engine, std::chrono::milliseconds timeout) {
+OutsideEngine::OutsideEngine(const std::string& engine, std::chrono::milliseconds timeout,
+                             KnownFindings known)
+    : known_(std::move(known)) {
   options_.worker.engine_path = find_engine(engine).path;
   options_.worker.timeout = timeout;
   worker_ = std::make_unique<WorkerProcess>(options_.worker);
@@ -55,8 +59,22 @@ std::string clause_of(const std::string& failure) {
   return failure.substr(0, failure.find(':'));
 }
 
+std::string OutsideEngine::known_as(const Scenario& scenario, const ScenarioResult& result) const {
+  const Verdict& verdict = result.verdict;
+  if (known_.empty()) return "";
+  if (verdict.kind == VerdictKind::crash || verdict.kind == VerdictKind::hang) {
+    return fuzz::known_as(known_, to_text(verdict.kind), {verdict.detail}, scenario, nullptr);
+  }
+  if (verdict.kind != VerdictKind::fail || !result.outcome) return "";
+  const Expectation expectation = expect(scenario, worker_->description().make_dialect());
+  return fuzz::known_as(known_, verdict.findings.front().clause, texts_of(verdict, *result.outcome),
+                        scenario, &expectation);
+}
+
 std::string OutsideEngine::failure_of(const Scenario& scenario) {
   const ScenarioResult result = run(scenario);
+  const std::string known = known_as(scenario, result);
+  if (!known.empty()) return "known finding " + known;
   switch (result.verdict.kind) {
     case VerdictKind::pass:
     case VerdictKind::unsupported:

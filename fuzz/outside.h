@@ -9,6 +9,7 @@
 
 #include "conformance/runner/run.h"
 #include "fuzz/claims.h"
+#include "fuzz/known.h"
 #include "fuzz/shrink.h"
 
 namespace gradcts::fuzz {
@@ -16,14 +17,19 @@ namespace gradcts::fuzz {
 class OutsideEngine {
  public:
   // By name or path; throws as the runner does for engines that cannot work.
-  OutsideEngine(const std::string& engine, std::chrono::milliseconds timeout);
+  OutsideEngine(const std::string& engine, std::chrono::milliseconds timeout,
+                KnownFindings known = {});
   ScenarioResult run(const Scenario& scenario);
   // How it fails: the first broken clause and what is said of it, so that shrinking does not drift
-  // to another fault of the same clause; or "crash", "hang", "error". Empty: it passes, or cannot
-  // be judged.
+  // to another fault of the same clause; or "crash", "hang", "error". A known finding is "known
+  // finding NAME", so that it does not drift to one of these either. Empty: it passes, or cannot be
+  // judged.
   std::string failure_of(const Scenario& scenario);
 
  private:
+  std::string known_as(const Scenario& scenario, const ScenarioResult& result) const;
+
+  const KnownFindings known_;
   RunOptions options_;
   std::unique_ptr<WorkerProcess> worker_;
 };

@@ -28,16 +28,8 @@ Finding judged(const Scenario& scenario, const Expectation& expectation, const O
   const Verdict verdict = check({scenario, expectation, outcome});
   if (verdict.kind == VerdictKind::pass) return {};
   if (verdict.findings.empty()) return not_judged(verdict.detail);
-  Finding failure{Finding::Kind::fail, verdict.findings.front().clause, "", {}};
-  for (const gradcts::Finding& one : verdict.findings) {
-    failure.texts.push_back(
-        fmt::format("{}: expected {}, observed {}", one.where, one.expected, one.observed));
-  }
-  failure.detail = failure.texts.front();
-  for (const StepResult& step : outcome.steps) {
-    if (step.error) failure.texts.push_back(step.error->text);
-  }
-  return failure;
+  std::vector<std::string> texts = texts_of(verdict, outcome);
+  return {Finding::Kind::fail, verdict.findings.front().clause, texts.front(), texts};
 }
 
 class LinkedReference final : public Engine {
@@ -81,6 +73,18 @@ class LoadedAdapter final : public Engine {
 };
 
 }  // namespace
+
+std::vector<std::string> texts_of(const Verdict& verdict, const Outcome& outcome) {
+  std::vector<std::string> texts;
+  for (const gradcts::Finding& one : verdict.findings) {
+    texts.push_back(
+        fmt::format("{}: expected {}, observed {}", one.where, one.expected, one.observed));
+  }
+  for (const StepResult& step : outcome.steps) {
+    if (step.error) texts.push_back(step.error->text);
+  }
+  return texts;
+}
 
 std::unique_ptr<Engine> open_engine(const std::string& name_or_path) {
   if (name_or_path == "reference") return std::make_unique<LinkedReference>();

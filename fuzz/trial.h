@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "conformance/checker/verdict.h"
+#include "conformance/scenario/outcome.h"
 #include "conformance/scenario/scenario.h"
 #include "conformance/spec/spec.h"
 
@@ -16,9 +18,12 @@ struct Finding {
   Kind kind = Kind::pass;
   std::string clause;              // fail: the first clause that is broken, or "adapter"
   std::string detail;              // one line: where, expected, observed; or why it is not judged
-  // fail: such a line for each thing that is wrong, and what the engine said of its errors
-  std::vector<std::string> texts;
+  std::vector<std::string> texts;  // fail: as texts_of gives them
 };
+
+// A line (where, expected, observed) for each thing that is wrong, the first one first, and what
+// the engine said of its errors.
+std::vector<std::string> texts_of(const Verdict& verdict, const Outcome& outcome);
 
 class Engine {
  public:

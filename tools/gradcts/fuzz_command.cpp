@@ -17,6 +17,7 @@
 #include "fuzz/small_graphs.h"
 #include "tools/gradcts/command.h"
 #include "tools/gradcts/interrupt.h"
+#include "tools/gradcts/known_option.h"
 
 namespace gradcts {
 namespace {
@@ -58,16 +59,6 @@ bool is_known(const fuzz::Group& group) {
   return group.clause.starts_with(fuzz::known_prefix);
 }
 
-// What the engine is known to get wrong: the file that is named, or the one beside the engine's
-// expectations.
-fuzz::KnownFindings known_findings(const FuzzFlags& options) {
-  return or_wrong_use([&]() -> fuzz::KnownFindings {
-    if (!options.known.empty()) return fuzz::load_known_findings(options.known);
-    const auto file = default_expectations(find_suites(""), "fuzz/" + options.campaign.engine);
-    return file ? fuzz::load_known_findings(*file) : fuzz::KnownFindings();
-  });
-}
-
 constexpr std::size_t most_tries = 1500;
 constexpr std::size_t most_tries_of_a_hang = 30;  // each takes the whole limit of time
 
@@ -84,7 +75,8 @@ bool has_groups_to_shrink(fuzz::Store& store) {
 void shrink_groups(const FuzzFlags& options, fuzz::Store& store, const std::atomic<bool>& stop) {
   for (const fuzz::Group& group : store.groups()) {
     if (stop || !is_to_shrink(group)) continue;
-    fuzz::OutsideEngine engine(options.campaign.engine, options.campaign.timeout);
+    fuzz::OutsideEngine engine(options.campaign.engine, options.campaign.timeout,
+                               options.campaign.known);
     const Scenario original = options.campaign.scenario_of(group.smallest.number);
     const fuzz::Shrunk shrunk = fuzz::shrink(
         original, [&](const Scenario& scenario) { return stop ? "" : engine.failure_of(scenario); },
@@ -190,7 +182,7 @@ int run(const FuzzFlags& given) {
   const Shard shard = or_wrong_use([&] { return read_shard(options.shard); });
   campaign.shard = shard.index;
   campaign.shards = shard.count;
-  campaign.known = known_findings(options);
+  campaign.known = known_findings(options.known, campaign.engine);
   if (options.merge.empty()) refuse_programs(campaign);
   check_folder(options);
   fuzz::Store store((std::filesystem::path(options.out) / "campaign.sqlite").string());
@@ -272,10 +264,7 @@ void add_fuzz_command(CLI::App& program, int& status) {
   command.add_flag("--no-shrink", options->no_shrink, "Leave failures as they were found");
   command.add_option("--merge", options->merge, "Put the campaigns of these folders into --out")
       ->type_name("DIR...");
-  command
-      .add_option("--known", options->known,
-                  "What the engine is known to get wrong (default: the file of its name, if any)")
-      ->type_name("FILE");
+  add_known_option(command, options->known);
   command
       .add_option("--describe", options->describe,
                   "Print the distribution over N cases, and run nothing")

@@ -82,6 +82,18 @@ class Fuzz(unittest.TestCase):
         compiled = run(COMPILER, "-std=c++20", "-fsyntax-only", "-I", SOURCES, self.path("small.cpp"))
         self.assertEqual(compiled.returncode, 0, compiled.stderr)
 
+    def test_what_is_known_is_said_and_kept_away_from(self):
+        shown = run(GRADCTS, "fuzz", "--engine", LIAR, "--show", "0")
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        with open(self.path("case.json"), "w") as file:
+            file.write(shown.stdout)
+        entry = {"name": "all", "says": "expected", "report": "new", "reason": "it lies", "example": {}}
+        with open(self.path("known.json"), "w") as file:
+            json.dump({"schema": "gradcts.known_findings/1", "known": [entry]}, file)
+        arguments = (GRADCTS, "shrink", self.path("case.json"), "--engine", LIAR, "--out", self.path("small.json"))
+        self.assertNotIn("known finding", run(*arguments).stderr)
+        self.assertIn("case.json: known finding all, size", run(*arguments, "--known", self.path("known.json")).stderr)
+
     def test_nothing_to_shrink(self):
         with open(self.path("case.json"), "w") as file:
             file.write(run(GRADCTS, "fuzz", "--show", "0").stdout)

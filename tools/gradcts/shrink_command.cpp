@@ -6,12 +6,13 @@
 #include "fuzz/outside.h"
 #include "tools/gradcts/command.h"
 #include "tools/gradcts/interrupt.h"
+#include "tools/gradcts/known_option.h"
 
 namespace gradcts {
 namespace {
 
 struct ShrinkFlags {
-  std::string target, engine = "reference", suites, out, as = "json", dialect = "reference";
+  std::string target, engine = "reference", suites, out, known, as = "json", dialect = "reference";
   double timeout = 10;
   std::size_t tries = 3000;
 };
@@ -19,7 +20,8 @@ struct ShrinkFlags {
 int shrink(const ShrinkFlags& options) {
   const Chosen chosen = choose_scenario(options.target, options.suites);
   if (!options.out.empty()) or_wrong_use([&] { check_writable(options.out); });
-  fuzz::OutsideEngine engine(options.engine, milliseconds(options.timeout));
+  fuzz::OutsideEngine engine(options.engine, milliseconds(options.timeout),
+                             known_findings(options.known, options.engine));
   const std::atomic<bool>& stop = stop_when_interrupted();
   const fuzz::Shrunk shrunk = fuzz::shrink(
       *chosen.planned.scenario,
@@ -76,6 +78,7 @@ void add_shrink_command(CLI::App& program, int& status) {
   const auto options = add_common(command);
   add_engine_option(command, options->engine);
   add_timeout_option(command, options->timeout, "one run");
+  add_known_option(command, options->known);
   command.add_option("--tries", options->tries, "Most runs of the engine (default 3000)")
       ->type_name("N")
       ->check(counting_number());
