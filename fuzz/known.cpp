@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "conformance/scenario/features.h"
 #include "conformance/scenario/file_text.h"
 #include "conformance/scenario/json_entries.h"
 #include "conformance/spec/spec.h"
@@ -102,18 +103,43 @@ bool seed_is_a_value(const Scenario& s, const Expectation*) {
   return found;
 }
 
-// Whether the node's history leads to the other one.
-bool leads_to(const Scenario& s, NodeId node, NodeId other) {
-  std::vector<NodeId> todo{node};
-  std::set<NodeId> seen;
+// The value whose elements these are: what was changed in place, or viewed.
+ValueId base_of(const Scenario& s, ValueId value) {
+  while (s.values[at(value)].origin == Value::Origin::node_output) {
+    const Node& node = s.nodes[at(s.values[at(value)].producer)];
+    const OperationSpec& spec = spec_of(node.operation);
+    if (!spec.in_place && !spec.makes_view) break;
+    value = node.inputs[0];
+  }
+  return value;
+}
+
+bool returns_a_pool(const Scenario& s, const Expectation*) {
+  return std::any_of(s.nodes.begin(), s.nodes.end(), [](const Node& node) {
+    if (!node.custom || !node.custom->backward.returns) return false;
+    const auto& returns = *node.custom->backward.returns;
+    return std::any_of(returns.begin(), returns.end(), [](const Expression& returned) {
+      return returned.kind == Expression::Kind::pool;
+    });
+  });
+}
+
+// Whether the value's history leads to the node: through what made it, and what changed it.
+bool leads_to(const Scenario& s, ValueId value, NodeId node) {
+  std::vector<ValueId> todo{base_of(s, value)};
+  std::set<ValueId> seen;
   while (!todo.empty()) {
-    const NodeId next = todo.back();
+    const ValueId next = todo.back();
     todo.pop_back();
-    if (next == other) return true;
     if (!seen.insert(next).second) continue;
-    for (const ValueId input : s.nodes[at(next)].inputs) {
-      const Value& value = s.values[at(input)];
-      if (value.origin == Value::Origin::node_output) todo.push_back(value.producer);
+    for (std::size_t i = 0; i < s.nodes.size(); ++i) {
+      const Node& maker = s.nodes[i];
+      if (std::none_of(maker.outputs.begin(), maker.outputs.end(),
+                       [&](ValueId output) { return base_of(s, output) == next; })) {
+        continue;
+      }
+      if (static_cast<NodeId>(i) == node) return true;
+      for (const ValueId input : maker.inputs) todo.push_back(base_of(s, input));
     }
   }
   return false;
@@ -122,12 +148,14 @@ bool leads_to(const Scenario& s, NodeId node, NodeId other) {
 bool changed_by_its_own_history(const Scenario& s, const Expectation*) {
   for (const Node& changing : s.nodes) {
     if (!spec_of(changing.operation).in_place || changing.inputs.size() < 2) continue;
-    const Value& other = s.values[at(changing.inputs[1])];
-    if (other.origin != Value::Origin::node_output) continue;
+    const ValueId changed = base_of(s, changing.inputs[0]);
+    const ValueId other = changing.inputs[1];
+    if (base_of(s, other) == changed) return true;
     for (std::size_t i = 0; i < s.nodes.size(); ++i) {
       const auto& inputs = s.nodes[i].inputs;
-      const bool uses = std::find(inputs.begin(), inputs.end(), changing.inputs[0]) != inputs.end();
-      if (uses && leads_to(s, other.producer, static_cast<NodeId>(i))) return true;
+      const bool uses = std::any_of(inputs.begin(), inputs.end(),
+                                    [&](ValueId input) { return base_of(s, input) == changed; });
+      if (uses && leads_to(s, other, static_cast<NodeId>(i))) return true;
     }
   }
   return false;
@@ -165,6 +193,41 @@ bool throws_foreign(const Scenario& s, const Expectation*) {
     found |= thrown != nullptr && thrown->foreign;
   });
   return found;
+}
+
+bool callback_starts_a_pass(const Scenario& s, const Expectation*) {
+  bool found = false;
+  for (const Callback& callback : s.callbacks) {
+    for_each_step(callback.steps, [&](const Step& step) {
+      found |= std::holds_alternative<PassStep>(step.action);
+    });
+  }
+  return found;
+}
+
+bool passes_nest_on_devices(const Scenario& s, const Expectation*) {
+  const std::set<std::string> features = required_features(s);
+  return features.count("pass.nested") != 0 && features.count("device.sim") != 0;
+}
+
+bool hook_follows_a_way_to_the_cpu(const Scenario& s, const Expectation*) {
+  if (s.streams.empty()) return false;
+  return std::any_of(s.hooks.begin(), s.hooks.end(), [&](const Hook& hook) {
+    if (hook.kind != HookKind::node_post || is_accumulator(s, hook.node)) return false;
+    const Node& node = s.nodes[at(hook.node)];
+    const auto* device = node.operation == Operation::to_device
+                             ? std::get_if<Device>(&node.attributes.at(0))
+                             : nullptr;
+    return device != nullptr && device->type == DeviceType::cpu;
+  });
+}
+
+bool retains_before_a_tensor_hook(const Scenario& s, const Expectation*) {
+  std::set<ValueId> retained;
+  return std::any_of(s.hooks.begin(), s.hooks.end(), [&](const Hook& hook) {
+    if (hook.kind == HookKind::retain_grad) retained.insert(hook.values[0]);
+    return hook.kind == HookKind::tensor && retained.count(hook.values[0]) != 0;
+  });
 }
 
 bool changes_a_view_in_place(const Scenario& s, const Expectation*) {
@@ -244,16 +307,26 @@ const std::vector<Circumstance>& all_circumstances() {
       {"accumulator-pre-hook-gives-nothing", "a pre-hook of an accumulator takes its gradient away",
        accumulator_pre_hook_gives_nothing},
       {"input-of-backward-has-hook",
-       "a backward restricted to inputs has one that is no leaf, with a tensor hook or a pre-hook of "
+       "a backward restricted to inputs has one that is no leaf, with a tensor hook or a pre-hook "
+       "of "
        "its node",
        input_of_backward_has_a_hook},
       {"node-hook-wrong-count", "a hook of a node returns too many or too few gradients",
        node_hook_returns_a_wrong_count},
       {"seed-is-a-value", "a pass is seeded with a value of the program", seed_is_a_value},
+      {"returns-a-pool", "a node returns a buffer that it writes again", returns_a_pool},
       {"changed-by-its-own-history",
        "a value that a node takes is changed in place by what was made from that node",
        changed_by_its_own_history},
       {"asks-what-will-run", "a step asks whether a node will run", asks_what_will_run},
+      {"callback-starts-a-pass", "a callback starts a pass", callback_starts_a_pass},
+      {"passes-nest-on-devices", "there are devices, and passes that are nested",
+       passes_nest_on_devices},
+      {"hook-on-the-way-to-the-cpu",
+       "there are streams, and a post hook of a node that takes something from a device to the CPU",
+       hook_follows_a_way_to_the_cpu},
+      {"retained-before-tensor-hook", "a value retains its gradient, and then gets a tensor hook",
+       retains_before_a_tensor_hook},
       {"throws-foreign", "something throws outside the standard hierarchy", throws_foreign},
       {"view-changed-in-place", "an operation changes a view in place", changes_a_view_in_place},
       {"change-of-viewed", "there are views, and a step changes elements unrecorded",
