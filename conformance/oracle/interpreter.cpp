@@ -206,8 +206,8 @@ Gradients Interpreter::custom_forward(const Node& node, const Gradients& inputs)
     if (!output) throw CannotTell("a custom node with an undefined output");
     const bool given = std::find(inputs.begin(), inputs.end(), output) != inputs.end() ||
                        std::find(outputs.begin(), outputs.end(), output) != outputs.end();
-    if (given) {
-      const bool same_handle = !forward.empty() && forward[i].kind == Expression::Kind::pass;
+    if (given) {  // no sum is
+      const bool same_handle = forward[i].kind == Expression::Kind::pass;
       output = same_handle ? graph_.alias(*output) : clone(graph_, output);
     }
     outputs.push_back(output);
