@@ -4,8 +4,8 @@
     bench_commands.py GRADCTS
 
 Controlled schedules a second of one core, of the engine that is rebuilt for them (two callers of 21 passes each, and two
-ranks that reduce three buckets) and of libtorch under the preloaded library (the two callers); the seconds that the whole suite takes on the reference engine. Where an engine is
-not there, its figure is left out.
+ranks that reduce three buckets) and of libtorch under the preloaded library (the two callers); the seconds that the whole
+suite takes on the reference engine. Where an engine is not there, its figure is left out.
 """
 import json
 import re
