@@ -308,8 +308,7 @@ const std::vector<Circumstance>& all_circumstances() {
        accumulator_pre_hook_gives_nothing},
       {"input-of-backward-has-hook",
        "a backward restricted to inputs has one that is no leaf, with a tensor hook or a pre-hook "
-       "of "
-       "its node",
+       "of its node",
        input_of_backward_has_a_hook},
       {"node-hook-wrong-count", "a hook of a node returns too many or too few gradients",
        node_hook_returns_a_wrong_count},

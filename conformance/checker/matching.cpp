@@ -33,7 +33,7 @@ std::uint64_t key_of(const StepResult& step, bool any_order) {
 // Kinds and subjects (or steps) whose occurrences have no order.
 using Unordered = std::vector<std::uint64_t>;
 bool contains(const Unordered& keys, std::uint64_t key) {
-  return !keys.empty() && std::binary_search(keys.begin(), keys.end(), key);
+  return std::binary_search(keys.begin(), keys.end(), key);
 }
 
 template <typename Expected, typename Of>

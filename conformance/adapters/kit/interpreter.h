@@ -755,7 +755,8 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
       Interpreter& interpreter;
       const HookId hook;
     } opened(*this, step.saved_hooks, &settings);
-    step.captured ? run_captured(step, context) : run_steps(step.steps, context);
+    if (step.captured) return run_captured(step, context);
+    run_steps(step.steps, context);
   }
 
   // An error of the steps is told, and not what follows from it at the end of the capture.
@@ -765,12 +766,11 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
       try {
         run_steps(step.steps, context);
       } catch (...) {
-        const std::exception_ptr error = std::current_exception();
         try {
           binding_.end_capture(step.stream);
         } catch (...) {
         }
-        std::rethrow_exception(error);
+        throw;
       }
       binding_.end_capture(step.stream);
     } else {
