@@ -1,8 +1,8 @@
 """Changes by rule of the judges' sources, the checker and the oracle: do the suite's own tests notice each?
 
 First the unit tests of checker, oracle and runner. What these let pass is given to all scenarios on the reference
-engine: the oracle and an engine that shares no code with it must agree. Only those are asked that come by the change when
-none is on.
+engine, and then to the random cases of CTest's campaign: the oracle and an engine that shares no code with it must
+agree. Only those are asked that come by the change when none is on.
 """
 import json
 import os
@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 
 import changes
+import fuzzing
 from change_record import Record
 from engine_build import EngineBuild
 from patch_files import FOLDER, ROOT
@@ -23,7 +24,10 @@ UNIT_TESTS = (("oracle_test", "*"), ("checker_test", "-Suites.*"), ("gradcts_run
 LONG_TESTS = (("checker_test", "Suites.*"),)
 COMMAND = "gradcts"
 FOLDERS = ("checker", "oracle")
+SUITES = ROOT / "conformance" / "suites"
 ON_THE_ENGINE = "reference: "  # before the scenario that notices
+ON_RANDOM_CASES = "campaign: "  # before the case that notices
+CASES = 1024  # of seed 1: the campaign of CTest on the reference engine (fuzz/CMakeLists.txt)
 # Words for people; and what may change without being wrong: room that is asked for, moves instead of copies.
 HARMLESS = re.compile(r"reserve\(|static_cast<void>|static_assert|std::move\(|= (delete|default);|text \+=")
 SECONDS = 10  # of a processor, for a program; the slowest takes 2
@@ -78,7 +82,7 @@ class Scenarios:
 
     def __init__(self, command, engine):
         self.command, self.engine = command, engine
-        self.reached = {path: set() for path in sorted((ROOT / "conformance" / "suites").iterdir())
+        self.reached = {path: set() for path in sorted(SUITES.iterdir())
                         if path.is_dir() and path.name != "expectations"}
         self.seconds = {}
 
@@ -104,6 +108,34 @@ class Scenarios:
         return None
 
 
+class Campaign:
+    """The random cases of CTest's campaign on the reference engine. Its workers do not tell what they came by."""
+
+    def __init__(self, command):
+        self.command = command
+        self.reached, self.seconds = {f"{CASES} cases": set()}, {}
+
+    def run(self, folder, change=None, notes=None):
+        """The first case that fails, None where all is well; few cases first, since most are noticed by one of these."""
+        for cases in fuzzing.steps(CASES):
+            done = run([self.command, "fuzz", "--engine", "reference", "--cases", str(cases), "--no-shrink", "--resume",
+                        "--out", folder], change, notes)
+            if done.returncode != 0:
+                number, clause = fuzzing.first_failure(folder / "campaign.sqlite") or (cases, "the command ends")
+                return f"case {number} ({clause})"
+        return None
+
+    def look(self, _, notes):
+        wrong = self.run(notes.parent, notes=notes)
+        if wrong:
+            raise Failed(f"{wrong} fails without a change")
+
+    def notices(self, change):
+        with tempfile.TemporaryDirectory(prefix="gradcts-mutant-") as folder:
+            wrong = self.run(pathlib.Path(folder), change)
+        return wrong and ON_RANDOM_CASES + wrong
+
+
 class Programs:
     """The unit tests and the command, with all the changes in them; those that are; and who comes by which."""
 
@@ -121,7 +153,7 @@ class Programs:
         short, long = ([UnitTests(paths[name], which) for name, which in tests if name in paths]
                        for tests in (UNIT_TESTS, LONG_TESTS))
         engine = build / "lib" / "gradcts" / "libgradcts-reference.so"
-        self.stages = [*short, Scenarios(paths[COMMAND], engine), *long] if paths else []
+        self.stages = [*short, Scenarios(paths[COMMAND], engine), *long, Campaign(paths[COMMAND])] if paths else []
         for stage in self.stages:
             look_all(stage)
 
@@ -156,7 +188,8 @@ def run(command, change=None, notes=None):
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
-    asked = {"GRADCTS_MUTANT": str(change.number)} if change else {}
+    asked = {"GRADCTS_SUITES": str(SUITES)}  # of a program that lies somewhere else, too
+    asked |= {"GRADCTS_MUTANT": str(change.number)} if change else {}
     asked |= {"GRADCTS_REACHED": str(notes)} if notes else {}
     try:
         return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS_WITHOUT_WORK,
@@ -199,9 +232,10 @@ def entry_of(change, test, known):
 
 
 def table(entries):
-    by_tests = sum(bool(entry["test"]) and not entry["test"].startswith(ON_THE_ENGINE) for entry in entries.values())
-    on_engine = sum(bool(entry["test"]) and entry["test"].startswith(ON_THE_ENGINE) for entry in entries.values())
+    noticed = [entry["test"] for entry in entries.values() if entry["test"]]
+    on_engine = sum(test.startswith(ON_THE_ENGINE) for test in noticed)
+    by_random_cases = sum(test.startswith(ON_RANDOM_CASES) for test in noticed)
     ran = [f"{sum(change.key() in entries for change in found)} of the {len(found)} changes of the {name}"
            for name in FOLDERS for found in [[change for change in all_changes() if f"/{name}/" in change.file]]]
-    return [f"Tried were {' and '.join(ran)}. Unit tests noticed {by_tests}; scenarios on the reference engine "
-            f"{on_engine} more.", "", *RECORD.table(entries)]
+    return [f"Tried were {' and '.join(ran)}. Unit tests noticed {len(noticed) - on_engine - by_random_cases}; scenarios on "
+            f"the reference engine {on_engine} more, and random cases {by_random_cases}.", "", *RECORD.table(entries)]
