@@ -84,6 +84,15 @@ const char* clause_of(ObserveStep::What what) {
   }
 }
 
+// HOOK-9. What a pack or unpack hook returned: one tensor, or nothing and so what it was given.
+Tensor* one_of_pair(const std::optional<Gradients>& returned, Tensor* given) {
+  if (!returned) return given;
+  if (returned->size() != 1 || !(*returned)[0]) {
+    throw error_of(ErrorCategory::hook_result, "HOOK-9");
+  }
+  return (*returned)[0];
+}
+
 }  // namespace
 
 Thrown error_of(ErrorCategory category, const char* clause,
@@ -175,9 +184,6 @@ void Interpreter::make_node(NodeId id) {
   }
   nodes_[at(id)] = made;
   for (std::size_t i = 0; i < node.outputs.size(); ++i) values_[at(node.outputs[i])] = outputs[i];
-  if (made && node.custom) {
-    for (ValueId saved : node.custom->saves) graph_.save(*made, value(saved));
-  }
   add_hooks_at_creation(id, node.outputs);
 }
 
@@ -188,11 +194,15 @@ Gradients Interpreter::make_custom(NodeId id, const Node& node, const Gradients&
                                   [this, id](Graph&, GraphNode& running, const Gradients& slots) {
                                     return run_custom(id, running, slots);
                                   });
-  if (made) {
-    made->scripted = true;
-    made->materialises = node.custom->materialise;
-  }
   note_destruction(node.custom->destroyed, "ERR-3", {0, 1});
+  if (!made) return outputs;
+  made->scripted = true;
+  made->materialises = node.custom->materialise;
+  for (const ValueId saved : node.custom->saves) {  // outputs have no name before that is done
+    const auto place = static_cast<std::size_t>(
+        std::find(node.outputs.begin(), node.outputs.end(), saved) - node.outputs.begin());
+    graph_.save(*made, place < outputs.size() ? outputs[place] : value(saved));
+  }
   return outputs;
 }
 
@@ -204,13 +214,9 @@ Gradients Interpreter::custom_forward(const Node& node, const Gradients& inputs)
     const auto& forward = node.custom->forward;
     Tensor* output = forward.empty() ? sum_of(inputs) : evaluate(forward[i], frame);
     if (!output) throw CannotTell("a custom node with an undefined output");
-    const bool given = std::find(inputs.begin(), inputs.end(), output) != inputs.end() ||
-                       std::find(outputs.begin(), outputs.end(), output) != outputs.end();
-    if (given) {  // no sum is
-      const bool same_handle = forward[i].kind == Expression::Kind::pass;
-      output = same_handle ? graph_.alias(*output) : clone(graph_, output);
-    }
-    outputs.push_back(output);
+    // What passes its input on gives out another handle of it (B086).
+    const bool passes = std::find(inputs.begin(), inputs.end(), output) != inputs.end();
+    outputs.push_back(passes ? graph_.alias(*output) : output);
   }
   return outputs;
 }
@@ -267,7 +273,6 @@ void Interpreter::add_hooks_at_creation(NodeId node, const std::vector<ValueId>&
 
 // Whether these were the last of what the hook waited for.
 bool Interpreter::is_about(const Hook& hook, NodeId node, const std::vector<ValueId>& made) const {
-  if (hook.kind == HookKind::capture || hook.kind == HookKind::saved) return false;
   if (hook.node != no_id) return hook.node == node;
   bool concerned = false;
   for (ValueId id : hook.values) {
@@ -279,7 +284,6 @@ bool Interpreter::is_about(const Hook& hook, NodeId node, const std::vector<Valu
 
 // Of which nodes a step changes the hooks.
 void Interpreter::note_change_of_hooks(const Hook& hook) {
-  if (passes_.empty()) return;
   if (hook.node != no_id) {
     note_script_effect({Effect::Kind::change_hooks, nodes_[at(hook.node)]});
   }
@@ -290,9 +294,13 @@ void Interpreter::note_change_of_hooks(const Hook& hook) {
   }
 }
 
-Registrations& Interpreter::tensor_hooks_of(Tensor* tensor) {
+Edge Interpreter::hooked_slot(Tensor* tensor) {
   if (!tensor || !Graph::tracked(*tensor)) throw Refused{ErrorCategory::invalid_argument, nullptr};
-  const Edge edge = graph_.edge_of(*tensor);
+  return graph_.edge_of(*tensor);
+}
+
+Registrations& Interpreter::tensor_hooks_of(Tensor* tensor) {
+  const Edge edge = hooked_slot(tensor);
   return edge.node->make_hooks().tensor[at(edge.slot)];
 }
 
@@ -315,9 +323,7 @@ void Interpreter::add_hook(HookId id) {
     case HookKind::tensor:
       return add_to(tensor_hooks_of(tensor), id);
     case HookKind::retain_grad:
-      if (!tensor || !Graph::tracked(*tensor))
-        throw Refused{ErrorCategory::invalid_argument, nullptr};
-      if (tensor->origin.node && !tensor->retains_grad) {
+      if (!hooked_slot(tensor).node->leaf && !tensor->retains_grad) {
         tensor->retains_grad = true;
         tensor->retains_since = graph_.tick();
       }
@@ -403,24 +409,14 @@ void Interpreter::pack(SavedTensor& saved) {
     write_elements(*saved.tensor, before.values);  // a copy was changed
     throw error_of(ErrorCategory::in_place, "HOOK-9", {ErrorCategory::hook_result});
   }
-  saved.packed = saved.tensor;
-  if (!returned) return;
-  if (returned->size() != 1 || !(*returned)[0]) {
-    throw error_of(ErrorCategory::hook_result, "HOOK-9");
-  }
-  saved.packed = (*returned)[0];
+  saved.packed = one_of_pair(returned, saved.tensor);
 }
 
 void Interpreter::unpack_saved(GraphNode& node) {
   for (SavedTensor& saved : node.saved) {
     if (saved.hook == no_id) continue;
-    const auto returned = run_hook(saved.hook, EventKind::unpack, {saved.packed});
-    saved.unpacked = saved.packed;
-    if (!returned) continue;
-    if (returned->size() != 1 || !(*returned)[0]) {
-      throw error_of(ErrorCategory::hook_result, "HOOK-9");
-    }
-    saved.unpacked = (*returned)[0];
+    saved.unpacked =
+        one_of_pair(run_hook(saved.hook, EventKind::unpack, {saved.packed}), saved.packed);
   }
 }
 
@@ -428,7 +424,6 @@ void Interpreter::unpack_saved(GraphNode& node) {
 // ----------------------------------------------------------------------------
 
 void Interpreter::run_script(const Steps& steps, const Frame& frame) {
-  if (steps.empty()) return;
   const Restore running(frame_, &frame);
   run_steps(steps, Errors::travel);
 }
@@ -443,14 +438,9 @@ Gradients Interpreter::returns_of(const std::vector<Expression>& returns, const 
 Tensor* Interpreter::sum_of(const Gradients& slots) {
   Tensor* sum = nullptr;
   for (Tensor* slot : slots) {
-    if (slot) sum = sum ? add(graph_, sum, slot) : slot;
+    if (slot) sum = sum ? add(graph_, sum, slot) : clone(graph_, slot);
   }
-  return new_unless_made(sum, slots);
-}
-
-Tensor* Interpreter::new_unless_made(Tensor* sum, const Gradients& slots) {
-  const bool is_slot = sum && std::find(slots.begin(), slots.end(), sum) != slots.end();
-  return is_slot ? clone(graph_, sum) : sum;
+  return sum;
 }
 
 Tensor* Interpreter::times_value(ValueId id, const Frame& frame) {
@@ -466,11 +456,11 @@ Tensor* Interpreter::combine(const std::vector<Term>& terms, const Frame& frame)
   for (const Term& term : terms) {
     Tensor* part = (*frame.slots)[at(term.slot)];
     if (!part) continue;
-    if (term.factor != 1) part = scale(graph_, part, term.factor);
+    part = term.factor == 1 ? clone(graph_, part) : scale(graph_, part, term.factor);
     if (term.times != no_id) part = mul(graph_, part, times_value(term.times, frame));
     sum = sum ? add(graph_, sum, part) : part;
   }
-  return new_unless_made(sum, *frame.slots);
+  return sum;
 }
 
 Tensor* Interpreter::evaluate(const Expression& expression, const Frame& frame) {
@@ -551,7 +541,7 @@ bool Interpreter::depends_on_arrival(const StepExpectation& expect) const {
 void Interpreter::take_over_statements(const Step& step, ExpectedStep& expected,
                                        std::int32_t first_effect) {
   if (!step.expect || !stands(*step.expect)) return;
-  if (expected.result.error) expected.names = step.expect->names;
+  expected.names = step.expect->names;
   if (!step.expect->or_error) return;
   expected.allowed_errors.push_back(*step.expect->or_error);
   make_uncertain(0, 0, first_effect, effect_count());
@@ -590,7 +580,6 @@ void Interpreter::finish(const Step& step, ExpectedStep& expected) {
   if (!step.expect || !step.expect->bound) return;
   expected.bound = *step.expect->bound;
   expectation_.inexact = true;
-  if (!step.expect->values) return;
   expected.result.values = *step.expect->values;
   expected.value_known.clear();
 }
@@ -684,12 +673,12 @@ void Interpreter::perform(const PassStep& step, const Step& whole, Errors errors
     values_[id] = results[i];
     const bool seed = results[i] && may_be_seed(step, *results[i]);
     const bool tracked = results[i] && Graph::tracked(*results[i]);
-    const bool may_be_constant = graph_.some_slope_is_constant && !step.materialise;
-    history_unknown_[id] =
-        results[i] && (step.create_graph ? !tracked && may_be_constant : seed || tracked);
+    const bool is_doubtful =
+        step.create_graph ? !tracked && graph_.some_slope_is_constant : seed;
+    history_unknown_[id] = results[i] && is_doubtful;
     identity_unknown_[id] = step.create_graph && seed;
   }
-  if (!step.results.empty()) add_hooks_at_creation(no_id, step.results);
+  add_hooks_at_creation(no_id, step.results);
   if (stopped_) {  // SHUT-4: an error, or a fresh start
     result_.may_fail = {ErrorCategory::stopped};
     result_.clause = "SHUT-4";
@@ -698,8 +687,12 @@ void Interpreter::perform(const PassStep& step, const Step& whole, Errors errors
 }
 
 bool Interpreter::may_be_seed(const PassStep& step, const Tensor& gradient) const {
-  return std::any_of(step.roots.begin(), step.roots.end(), [&](const Root& root) {
-    const Tensor* seed = root.seed.value == no_id ? nullptr : value(root.seed.value);
+  Gradients seeds;
+  for (const Root& root : step.roots) {
+    if (root.seed.value != no_id) seeds.push_back(value(root.seed.value));
+  }
+  for (const AnnouncementId id : step.announced) seeds.push_back(delivery(id)->gradient);
+  return std::any_of(seeds.begin(), seeds.end(), [&](const Tensor* seed) {
     if (!seed || !Graph::tracked(*seed)) return false;
     return seed == &gradient ||
            (seed->type == gradient.type && seed->device == gradient.device &&
@@ -747,10 +740,7 @@ void Interpreter::make_kept_uncertain(std::int32_t first_effect) {
 bool Interpreter::has_script_effects(const Visit& visit) const {
   const auto begin = effects_.begin();
   return std::any_of(begin + visit.first_effect, begin + visit.last_effect,
-                     [](const Effect& effect) {
-                       return effect.kind != Effect::Kind::add_to_grad &&
-                              effect.kind != Effect::Kind::keep && effect.kind != Effect::Kind::use;
-                     });
+                     [](const Effect& effect) { return effect.kind != Effect::Kind::add_to_grad; });
 }
 
 bool Interpreter::has_effect(const Visit& visit, Effect::Kind kind, const void* what,
@@ -875,9 +865,6 @@ void Interpreter::perform(const SetGradStep& step, const Step&, Errors) {
   leaf->grad_unknown = false;
   note_access(Access::Kind::set_grad, leaf);
   note_script_effect({Effect::Kind::set_leaf, leaf});
-  if (leaf->grad && (leaf->grad->shape != leaf->shape || leaf->grad->type != leaf->type)) {
-    throw CannotTell("a preset gradient of another kind than its leaf");
-  }
 }
 
 void Interpreter::report(Tensor* tensor, bool known) {
@@ -951,7 +938,7 @@ void Interpreter::perform(const DropStep& step, const Step&, Errors) {
 
 void Interpreter::perform(const RequiresGradStep& step, const Step&, Errors) {
   Tensor* tensor = defined(step.value);
-  if (tensor->origin.node) {
+  if (Graph::tracked(*tensor) && !graph_.edge_of(*tensor).node->leaf) {
     if (!step.on) throw Refused{ErrorCategory::invalid_argument, nullptr};
     return;
   }
@@ -1121,7 +1108,7 @@ std::optional<std::int64_t> Interpreter::observed(const ObserveStep& step) {
     case What::inside_pass:
       return pass != nullptr;
     case What::needed:
-      if (!pass || !frame_->node) return std::nullopt;
+      if (!frame_->node) return std::nullopt;
       return pass->needed(*frame_->node);
     case What::will_run: {
       const GraphNode& node = node_of(step.node);
@@ -1291,24 +1278,18 @@ void Interpreter::settle_reducers() {
       expected.result.error = ErrorReport{ErrorCategory::reducer, "", false, ""};
       expected.allowed_errors = {ErrorCategory::reducer};
       expected.clause = "RED-11";
-      for_each_step(scenario_, [&](const Step& step) {
-        if (step.id == waited && step.expect) expected.names = step.expect->names;
-      });
       break;
     }
   }
 }
 
+// DEV-5. One that has let a thread use it has no refusals left.
 bool Interpreter::may_use(Device device) {
-  if (std::find(used_devices_.begin(), used_devices_.end(), device) != used_devices_.end()) {
-    return true;
-  }
   for (std::size_t i = 0; i < refusals_.size(); ++i) {
     if (scenario_.configuration.refusals[i].device != device || refusals_[i] == 0) continue;
     --refusals_[i];
     return false;
   }
-  used_devices_.push_back(device);
   has_engine_threads_ = true;
   return true;
 }

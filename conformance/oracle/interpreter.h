@@ -194,6 +194,8 @@ class Interpreter {
   void note_change_of_hooks(const Hook& hook);
   void add_to(Registrations& list, HookId id);
   void add_multi_hook(HookId id);
+  // Where hooks on a tensor belong, and what its `.grad` is kept of.
+  Edge hooked_slot(Tensor* tensor);
   Registrations& tensor_hooks_of(Tensor* tensor);
   GraphNode& node_of(NodeId id);
   void pack(SavedTensor& saved);
@@ -205,7 +207,6 @@ class Interpreter {
   Tensor* evaluate(const Expression& expression, const Frame& frame);
   Tensor* combine(const std::vector<Term>& terms, const Frame& frame);
   Tensor* sum_of(const Gradients& slots);
-  Tensor* new_unless_made(Tensor* sum, const Gradients& slots);
   Tensor* times_value(ValueId id, const Frame& frame);
   void run_script(const Steps& steps, const Frame& frame);
 
@@ -318,7 +319,6 @@ class Interpreter {
   // that changes nothing gives either.
   std::vector<bool> identity_unknown_;
   std::vector<std::int32_t> refusals_;  // left, by Configuration::refusals
-  std::vector<Device> used_devices_;
   struct Destruction {
     CallbackId callback = no_id;
     const char* clause = nullptr;
