@@ -768,8 +768,10 @@ void Interpreter::settle_unordered(const Visit& visit, const Visit& other) {
     const Effect& effect = effects_[at(i)];
     switch (effect.kind) {
       case Kind::add_to_grad:
-      case Kind::keep:
       case Kind::use:
+        break;
+      case Kind::keep:  // the one that comes last stays
+        if (has_effect(other, Kind::keep, nullptr, effect.id)) undetermined_[at(effect.id)] = true;
         break;
       case Kind::read_grad:
         if (has_effect(other, Kind::add_to_grad, effect.what)) {

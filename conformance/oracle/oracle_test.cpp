@@ -759,6 +759,27 @@ TEST(Threads, WhatDependsOnTheirOrderIsNotKnownOrCannotBeTold) {
   EXPECT_NE(expect(changed, make_dialect("reference")).cannot_tell, "");
 }
 
+// The visit of `keeps` and a hook of another root, with a pass over `keeps` of its own, each keep.
+std::string kept_twice(const std::string& value, const std::string& seed) {
+  return "'leaves': [{'name': 'x', 'value': 1}, {'name': 'other', 'value': " + value +
+         "}], 'nodes': [{'name': 'keeps', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps':"
+         "  [{'do': 'keep', 'as': 'kept'}]}}],"
+         "'hooks': [{'name': 'h', 'kind': 'tensor', 'on': 'other', 'steps':"
+         "  [{'do': 'backward', 'roots': [{'value': 'keeps', 'seed': 5}], 'keep': true}]}],"
+         "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'keeps', 'seed': 1},"
+         "  {'value': 'other', 'seed': " + seed + "}], 'keep': true},"
+         "  {'do': 'read', 'values': ['kept']}]";
+}
+
+TEST(Threads, WhatTwoVisitsWithoutAnOrderKeepIsThatOfEither) {
+  const std::string device = "{'device': 'sim:0', 'shape': [], 'values': [1]}";
+  const Told ordered(kept_twice("1", "1"));
+  EXPECT_THAT(ordered.step("read").value_known, ElementsAre(true));
+  EXPECT_THAT(ordered.numbers("read"), ElementsAre(1)) << "the accumulator of `other` runs first";
+  const Told unordered(kept_twice(device, device));
+  EXPECT_THAT(unordered.step("read").value_known, ElementsAre(false));
+}
+
 // Whether the pass goes through the change depends on the threads' order.
 TEST(Threads, AChangeInPlaceByOneAndAPassOfAnotherCannotBeTold) {
   const Expectation expectation = expect(
