@@ -182,7 +182,8 @@ std::vector<Edge> Pass::announced_edges() const {
 // engine's affair. So the node that made the view need not run for the sake of the change, nor its
 // hooks; it must for every other use, and then its hooks see the gradients of these uses, with or
 // without that of the change. Nor need the changed view's own hooks run for the sake of the base:
-// an engine may have the change at the base's node, and the view behind it.
+// an engine may have the change at the base's node, and the view behind it. Either way the gradient
+// of the view comes to what the base was before the change.
 void Pass::find_optional() {
   const bool none = std::none_of(entries_.begin(), entries_.end(),
                                  [](const Entry& entry) { return entry.node->on_view; });
@@ -197,9 +198,10 @@ void Pass::find_optional() {
     if (view) entries_[static_cast<std::size_t>(index_.at(view))].bypassed = true;
   }
   const auto need = [&](const GraphNode* node) {
-    const std::int32_t index = index_.at(node);
-    if (!std::exchange(entries_[static_cast<std::size_t>(index)].optional, false)) return;
-    todo.push_back(index);
+    const auto place = index_.find(node);
+    if (place == index_.end()) return;
+    if (!std::exchange(entries_[static_cast<std::size_t>(place->second)].optional, false)) return;
+    todo.push_back(place->second);
   };
   const auto need_itself = [&](const GraphNode* node) {
     entries_[static_cast<std::size_t>(index_.at(node))].through_base = false;
@@ -210,10 +212,10 @@ void Pass::find_optional() {
   while (!todo.empty()) {
     const GraphNode& node = *entries_[static_cast<std::size_t>(todo.back())].node;
     todo.pop_back();
+    if (node.on_view) need(node.base_node->edges[0].node);
     for (std::size_t i = node.on_view ? 1 : 0; i < node.edges.size(); ++i) {
       if (!node.edges[i].node) continue;
-      const bool is_change = node.rewrites && i == 1;
-      is_change ? need(node.edges[i].node) : need_itself(node.edges[i].node);
+      node.rewrites ? need(node.edges[i].node) : need_itself(node.edges[i].node);
     }
   }
 }
@@ -307,7 +309,7 @@ void Pass::spread_need() {
 // DEV-5: the first pass that needs a device which refuses fails.
 void Pass::find_refused_devices() {
   for (const Entry& entry : entries_) {
-    if (!entry.is_visited() || entry.node->slots.empty()) continue;
+    if (!entry.is_visited()) continue;
     const Device device = entry.node->slots[0].device;
     if (device.type == DeviceType::cpu || in_.may_use(device)) continue;
     outside_failures_.push_back(error_of(ErrorCategory::device_failure, "DEV-5"));
@@ -467,7 +469,7 @@ void Pass::visit(std::int32_t index) {
     };
     outputs = visit_parts(entry);
   }
-  if (entry.optional && !entry.node->leaf) make_uncertain(entry);  // a leaf is its base's as well
+  if (entry.optional) make_uncertain(entry);
   if (entry.through_base) make_uncertain(entry.begun, entry.ended);
   const GraphNode& node = *entry.node;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -484,9 +486,18 @@ void Pass::free_values_since(const Moment& begin) {
   in_.make_kept_uncertain(begin.effects);
 }
 
-void Pass::refuse_change_by_hook(const Entry& entry) const {
-  if (entry.optional || entry.bypassed || entry.through_base) {
-    throw CannotTell("a gradient changed by a hook of a node that a change may go past");
+// What a hook of the node gives, or nothing.
+std::optional<Gradients> Pass::call_hook(const Entry& entry, HookId hook, EventKind kind,
+                                         const Gradients& values) {
+  try {
+    std::optional<Gradients> returned = in_.run_hook(hook, kind, values);
+    if (returned && (entry.optional || entry.bypassed || entry.through_base)) {
+      throw CannotTell("a gradient changed by a hook of a node that a change may go past");
+    }
+    return returned;
+  } catch (const Thrown&) {
+    if (entry.through_base) throw CannotTell("an error of a hook that may not run");
+    throw;
   }
 }
 
@@ -506,10 +517,8 @@ void Pass::pass_on(const Entry& entry, const Edge& edge) {
 
 void Pass::follow_order(const Entry& entry) {
   Cursor cursor = entry.after;
-  if (one_queue_ && one_maker_) {
-    join(cursor, ordinary_, "ORDER-1");
-    if (!entry.node->leaf) join(cursor, accumulators_, "ORDER-1");
-  }
+  join(cursor, ordinary_, "ORDER-1");
+  if (!entry.node->leaf) join(cursor, accumulators_, "ORDER-1");
   if (cursor.empty()) cursor = begin_;
   trace_.cursor = std::move(cursor);
 }
@@ -579,9 +588,8 @@ void Pass::call_tensor_hooks(Entry& entry, std::size_t slot) {
       call_multi_hook(hook, node, static_cast<std::int32_t>(slot), gradient);
       return;
     }
-    const auto returned = in_.run_hook(hook, EventKind::tensor_hook, {gradient});
+    const auto returned = call_hook(entry, hook, EventKind::tensor_hook, {gradient});
     if (!returned) return;
-    refuse_change_by_hook(entry);
     if (returned->size() != 1) throw error_of(ErrorCategory::hook_result, "HOOK-3");
     gradient = hook_result(gradient, (*returned)[0]);
   });
@@ -641,7 +649,7 @@ std::vector<std::pair<std::int64_t, std::size_t>> Pass::tensors_by_first_hook(
     if (node.hooks && !node.hooks->tensor[slot].empty()) {
       first = node.hooks->tensor[slot][0].added_at;
     }
-    if (tensor && tensor->retains_grad) first = std::min(first, tensor->retains_since);
+    if (tensor->retains_grad) first = std::min(first, tensor->retains_since);
     if (first != std::numeric_limits<std::int64_t>::max()) tensors.emplace_back(first, slot);
   }
   std::sort(tensors.begin(), tensors.end());
@@ -696,15 +704,17 @@ void Pass::call_multi_hook(HookId hook, const GraphNode& node, std::int32_t slot
   trace_.cursor = before;
 }
 
-// Whether an engine may visit the other node, which came earlier here, after this one. Leaf
-// accumulators that become ready together tie.
+// Leaf accumulators that become ready together: nothing else comes before a leaf that is ready.
+bool Pass::tie(const Entry& leaf, const Entry& earlier) {
+  return leaf.node->leaf && leaf.ready_at == earlier.ready_at;
+}
+
+// Whether an engine may visit the other node, which came earlier here, after this one.
 bool Pass::may_follow(std::int32_t index, std::int32_t other) const {
   if (index == other) return false;
   if (!(one_queue_ && one_maker_)) return !leads_to(other, index);
   if (paused_at_ != no_id) return true;
-  const Entry& entry = entries_[static_cast<std::size_t>(index)];
-  const Entry& earlier = entries_[static_cast<std::size_t>(other)];
-  return entry.node->leaf && earlier.node->leaf && entry.ready_at == earlier.ready_at;
+  return tie(entries_[static_cast<std::size_t>(index)], entries_[static_cast<std::size_t>(other)]);
 }
 
 // What visits without an order among them see of each other's scripts is free.
@@ -748,7 +758,7 @@ bool Pass::hooks_run_at(const GraphNode* node) const {
 // HOOK-6: retain-grad follows the tensor; an earlier version of it retains nothing.
 void Pass::retain(Entry& entry, std::size_t slot) {
   Tensor* tensor = entry.node->slots[slot].tensor;
-  if (!tensor || !tensor->retains_grad || tensor->origin.node != entry.node) return;
+  if (!tensor->retains_grad || tensor->origin.node != entry.node) return;
   if (entry.slots[slot]) add_to_grad(*tensor, entry.slots[slot]);
 }
 
@@ -805,9 +815,8 @@ bool Pass::computes_all(const GraphNode& node) const {
 }
 
 void Pass::call_node_hook(HookId hook, EventKind kind, Gradients& values) {
-  const auto returned = in_.run_hook(hook, kind, values);
+  const auto returned = call_hook(entries_[static_cast<std::size_t>(current_)], hook, kind, values);
   if (!returned) return;
-  refuse_change_by_hook(entries_[static_cast<std::size_t>(current_)]);
   if (returned->size() != values.size()) throw error_of(ErrorCategory::hook_result, "HOOK-3");
   for (std::size_t i = 0; i < values.size(); ++i) {
     Tensor* result = (*returned)[i];
@@ -876,8 +885,7 @@ Gradients Pass::run_node(Entry& entry) {
   if (node.released && node.may_be_used_up()) in_.note_nested(Interpreter::Nested::release, &node);
   check_nan(outputs);
   if (!exit.empty()) {
-    const bool exit_is_last = trace_.cursor.size() == 1 && trace_.cursor[0].event == enter;
-    if (exit_is_last) trace_.cursor.clear();
+    if (trace_.cursor[0].event == enter) trace_.cursor.clear();  // the exit follows it
     join(trace_.cursor, exit);
   }
   return outputs;
@@ -966,8 +974,7 @@ void Pass::add_to_grad(Tensor& tensor, Tensor* gradient) {
     strides = old->strides;
     tensor.grad = add(graph_, old, gradient);
     // LEAF-2: in place, so that whoever holds the old `.grad` sees the sum.
-    const bool in_place = !graph_.recording && !old->sparse && !gradient->sparse &&
-                          !tensor.origin.node && tensor.grad->type == old->type;
+    const bool in_place = !graph_.recording && !old->sparse && !tensor.origin.node;
     if (in_place) {
       write_elements(*old, elements_of(*tensor.grad).values);
       ++old->version->number;
@@ -979,7 +986,7 @@ void Pass::add_to_grad(Tensor& tensor, Tensor* gradient) {
     }
     tensor.grad = clone(graph_, gradient);
   }
-  const bool free = graph_.recording || gradient->sparse || (old && old->sparse);
+  const bool free = graph_.recording || tensor.grad->sparse;
   tensor.grad->strides = free ? std::nullopt : strides;  // LEAF-4
 }
 
@@ -1027,7 +1034,7 @@ Tensor* Pass::validated(Tensor* gradient, const Slot& slot) {
   if (moves && !strict && slot.shape.empty() && !gradient->shape.empty()) {
     throw CannotTell("a gradient of another device that is summed to one element");
   }
-  if (moves && !(slot.shape.empty() && gradient->shape.empty())) {
+  if (moves && (strict || !gradient->shape.empty())) {
     wrong.push_back(error_of(ErrorCategory::gradient_device, "VAL-4"));
   }
   if (!wrong.empty()) throw any_of(wrong);
@@ -1050,12 +1057,12 @@ void Pass::check_nan(const Gradients& outputs) const {
 // on several queues, all that the node does not wait for.
 void Pass::fail(std::int32_t index, Thrown thrown) {
   const Entry& failed = entries_[static_cast<std::size_t>(index)];
-  if (failed.optional && !failed.node->leaf) throw CannotTell("an error at a node that may not run");
+  if (failed.optional) throw CannotTell("an error at a node that may not run");
   failures_.push_back({index, std::move(thrown)});
   if (!(one_queue_ && one_maker_) || paused_at_ != no_id) return;
   std::erase_if(ready_, [&](std::int32_t other) {
     const Entry& entry = entries_[static_cast<std::size_t>(other)];
-    return !failed.node->leaf || !entry.node->leaf || entry.ready_at != failed.ready_at;
+    return !failed.node->leaf || !entry.node->leaf;  // leaves that are ready are so together
   });
   std::make_heap(ready_.begin(), ready_.end(),
                  [&](std::int32_t a, std::int32_t b) { return runs_before(b, a); });
@@ -1118,8 +1125,8 @@ bool Pass::certain(std::int32_t index) const {
   }
   const Entry& failed = entries_[static_cast<std::size_t>(failures_[0].entry)];
   if (&entry == &failed) return failures_.size() == 1;
-  if (paused_at_ != no_id) return entry.begun.events < paused_at_;
-  return !(failed.node->leaf && entry.node->leaf && entry.ready_at == failed.ready_at);
+  if (paused_at_ != no_id && entry.begun.events > paused_at_) return false;
+  return !tie(failed, entry);
 }
 
 bool Pass::leads_to(std::int32_t index, std::int32_t target) const {
@@ -1175,28 +1182,24 @@ void Pass::make_all_uncertain() {
 void Pass::run_callbacks() {
   current_ = no_id;
   if (!callbacks_are_ordered()) throw CannotTell("callbacks of nodes that are not ordered");
-  for (std::size_t i = 0; i < callbacks_.size(); ++i) {
-    const Callback callback = callbacks_[i];  // one may add more
-    run_callback(callback, i + 1 == callbacks_.size());
-  }
+  for (std::size_t i = 0; i < callbacks_.size(); ++i) run_callback(i);
 }
 
-void Pass::run_callback(const Callback& callback, bool is_last) {
+void Pass::run_callback(std::size_t index) {
+  const Callback callback = callbacks_[index];  // one may add more
   const Moment begin = now();
-  const bool required = std::exchange(trace_.required, trace_.required && callback.is_certain);
   is_certain_ = callback.is_certain;
   try {
     in_.run_callback(callback.id);
   } catch (Thrown& thrown) {
     if (!callback.is_certain) throw CannotTell("an error of a callback that may not run");
-    if (!is_last) throw CannotTell("a callback after one that failed");
+    if (index + 1 != callbacks_.size()) throw CannotTell("a callback after one that failed");
     if (may_be_refused()) {
       add_new(thrown.allowed, {ErrorCategory::unused_input});
       make_all_uncertain();
     }
     throw;
   }
-  trace_.required = required;
   if (!callback.is_certain) make_uncertain(begin, now());
 }
 

@@ -119,7 +119,8 @@ class Pass {
   void gather_order();
   void free_values_since(const Moment& begin);
   void settle_unordered();
-  void refuse_change_by_hook(const Entry& entry) const;
+  std::optional<Gradients> call_hook(const Entry& entry, HookId hook, EventKind kind,
+                                     const Gradients& values);
   void pass_on(const Entry& entry, const Edge& edge);
   void call_tensor_hooks(Entry& entry, std::size_t slot);
   void call_all_tensor_hooks(Entry& entry);
@@ -127,6 +128,7 @@ class Pass {
   void call_multi_hook(HookId hook, const GraphNode& node, std::int32_t slot, Tensor* gradient);
   bool hooks_run_at(const GraphNode* node) const;
   bool may_follow(std::int32_t index, std::int32_t other) const;
+  static bool tie(const Entry& leaf, const Entry& earlier);
   bool is_surely_last(const GraphNode& node, const std::vector<Edge>& targets) const;
   void retain(Entry& entry, std::size_t slot);
   std::vector<std::pair<std::int64_t, std::size_t>> tensors_by_first_hook(
@@ -164,7 +166,7 @@ class Pass {
   void make_multi_hooks_uncertain();
   void make_all_uncertain();
   void run_callbacks();
-  void run_callback(const Callback& callback, bool is_last);
+  void run_callback(std::size_t index);
   bool callbacks_are_ordered() const;
   std::optional<Thrown> take_results();
 

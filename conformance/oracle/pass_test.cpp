@@ -80,6 +80,168 @@ TEST(OrderOfAPass, TOPO_1_PassesThroughWhatLeavesNoEvents) {
   EXPECT_TRUE(told.ordered("exit top", "enter low"));
 }
 
+TEST(OrderOfAPass, CB_1_TheEndFollowsWhatCameBeforeNodesWithoutEvents) {
+  const Told told(
+      "'trace': 'scripted', 'leaves': [{'name': 'x', 'value': 1}],"
+      "'nodes': [{'name': 'silent', 'op': 'neg', 'inputs': ['x']},"
+      "  {'name': 'top', 'op': 'custom', 'inputs': ['silent']}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'top', 'seed': 1}]}]");
+  EXPECT_THAT(told.happenings(), ElementsAre("begin", "enter top", "exit top", "end"));
+  EXPECT_EQ(std::string(told.expectation.order.back().clause), "CB-1");
+}
+
+// ---- Visits that wait for a pass on a device, where others may run meanwhile (REENT-2, any-ready)
+
+Dialect any_ready() {
+  return make_dialect("reference", {{"REENT-2", "any-ready"}});
+}
+
+// Four nodes that are ready together, of which the first and the third wait.
+std::string waiting(const std::string& more = "") {
+  const std::string waits =
+      ", 'backward': {'steps': [{'do': 'backward', 'roots': [{'value': 'inner', 'seed': " + on_sim +
+      "}]}]}}";
+  return "'leaves': [{'name': 'a', 'value': 1}, {'name': 'b', 'value': 1}, {'name': 'c', 'value': "
+         "1}, {'name': 'd', 'value': 1}, {'name': 'p', 'value': " +
+         on_sim +
+         "}], 'nodes': [{'name': 'inner', 'op': 'custom', 'inputs': ['p']},"
+         "  {'name': 'fourth', 'op': 'custom', 'inputs': ['a']},"
+         "  {'name': 'third', 'op': 'custom', 'inputs': ['b']" +
+         waits +
+         ", {'name': 'second', 'op': 'custom', 'inputs': ['c']},"
+         "  {'name': 'first', 'op': 'custom', 'inputs': ['d']" +
+         waits +
+         ", {'name': 'top', 'op': 'custom', 'inputs': ['fourth', 'third', 'second', 'first']}]," +
+         more +
+         "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'top', 'seed': "
+         "1}]}]";
+}
+
+TEST(WaitingVisits, CB_1_TheEndFollowsAllThatMayRunMeanwhile) {
+  const Told told(scenario_of(waiting()), any_ready());
+  for (const std::string last :
+       {"first", "second", "third", "fourth", "accumulate:a", "accumulate:c", "accumulate:d"}) {
+    EXPECT_TRUE(told.ordered("exit " + last, "end")) << last;
+  }
+}
+
+TEST(WaitingVisits, ERR_2_WhatFailsMayDoSoInsideTheFirstOne) {
+  const Told told(scenario_of(waiting("'hooks': [{'name': 'h', 'kind': 'node_pre', 'on': 'fourth', "
+                                      "'steps': [{'do': 'throw', 'token': 'bad'}]}],")),
+                  any_ready());
+  EXPECT_EQ(told.runs("top"), 1);
+  EXPECT_EQ(told.runs("first"), 1) << "it is the first by ORDER-1";
+  EXPECT_EQ(told.runs("second"), 0);
+  EXPECT_EQ(told.runs("third"), 0);
+}
+
+// Which of the two comes first is free: where it is the one that fails, the other does not begin.
+TEST(WaitingVisits, ERR_2_OfAccumulatorsThatAreReadyTogetherTheOneThatFailsMayBeTheFirst) {
+  const Told told(
+      scenario_of("'leaves': [{'name': 'w', 'value': 2}, {'name': 'x', 'value': 3}, {'name': 'z', "
+                  "'value': 4}, {'name': 'd', 'value': " +
+                  on_sim +
+                  "}], 'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['w', 'x', 'z']}],"
+                  "'hooks': [{'name': 'sees', 'kind': 'tensor', 'on': 'w'},"
+                  "  {'name': 'waits', 'kind': 'tensor', 'on': 'x', 'steps': [{'do': 'backward', "
+                  "'roots': [{'value': 'd', 'seed': " +
+                  on_sim +
+                  "}]}]}, {'name': 'fails', 'kind': 'tensor', 'on': 'z', 'steps': ["
+                  "    {'do': 'throw', 'token': 'bad'}]}],"
+                  "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', "
+                  "'seed': 5}]}]"),
+      any_ready());
+  EXPECT_FALSE(told.events_of("sees")[0]->required);
+  EXPECT_FALSE(told.events_of("waits")[0]->required);
+}
+
+TEST(WaitingVisits, CB_1_WhichQueuesItsCallbackFirstCannotBeTold) {
+  const std::string body = waiting(
+      "'callbacks': [{'name': 'c1'}, {'name': 'c2'}], 'hooks': ["
+      "{'name': 'h1', 'kind': 'node_post', 'on': 'first', 'steps': [{'do': 'queue_callback', "
+      "'callback': 'c1'}]}, {'name': 'h2', 'kind': 'node_post', 'on': 'second', 'steps': [{'do': "
+      "'queue_callback', 'callback': 'c2'}]}],");
+  EXPECT_EQ(reason_of(body), "");
+  EXPECT_EQ(expect(scenario_of(body), any_ready()).cannot_tell,
+            "callbacks of nodes that are not ordered");
+}
+
+TEST(WaitingVisits, CB_1_ACallbackThatWaitsIsNone) {
+  const Told told(
+      scenario_of("'leaves': [{'name': 'x', 'value': 3}, {'name': 'd', 'value': " + on_sim +
+                  "}], 'callbacks': [{'name': 'c', 'steps': [{'do': 'backward', 'roots': ["
+                  "  {'value': 'd', 'seed': " +
+                  on_sim +
+                  "}]}]}], 'hooks': [{'name': 'h', 'kind': 'tensor', 'on': 'x', 'steps': ["
+                  "  {'do': 'queue_callback', 'callback': 'c'}]}],"
+                  "'program': [{'do': 'backward', 'roots': [{'value': 'x', 'seed': 5}]}]"),
+      any_ready());
+  EXPECT_TRUE(told.ordered("exit accumulate:x", "c"));
+  EXPECT_TRUE(told.ordered("c", "enter accumulate:d"));
+  EXPECT_EQ(told.runs("accumulate:x"), 1);
+}
+
+// ---- What scripts see of visits without an order among them (ORDER-4)
+
+// 'old' and 'new' are made by two threads, and 'sum' leads to both.
+std::string unordered(const std::string& step_of_old, const std::string& pass,
+                      const std::string& step_of_sum = "") {
+  return "'leaves': [{'name': 'a', 'value': 1}, {'name': 'b', 'value': 1}, {'name': 'z', 'value': "
+         "1}], 'nodes': [{'name': 'e', 'op': 'mul', 'inputs': ['b', 'b']},"
+         "  {'name': 'old', 'op': 'custom', 'inputs': ['a'], 'backward': {'steps': [" +
+         step_of_old +
+         "]}}, {'name': 'new', 'op': 'custom', 'inputs': ['e']},"
+         "  {'name': 'sum', 'op': 'custom', 'inputs': ['old', 'new'], 'backward': {'steps': [" +
+         step_of_sum + "]}}], 'program': [" + made_by("'old'", "'e', 'new'", "'sum'") +
+         ", {'roots': [{'value': 'sum', 'seed': 1}], " + pass + "}]";
+}
+
+TEST(UnorderedVisits, KEEP_1_AGraphThatTheOuterPassReleasesCannotBeTold) {
+  const std::string through =
+      "{'do': 'grad', 'roots': [{'value': 'e', 'seed': 2}], 'inputs': ['b'], 'keep': true}";
+  EXPECT_EQ(reason_of(unordered(through, "'do': 'backward'")),
+            "a graph that is released while another pass may be in it");
+  EXPECT_EQ(reason_of(unordered(through, "'do': 'backward', 'keep': true")), "");
+  EXPECT_EQ(reason_of(unordered(through, "'do': 'grad', 'inputs': ['a', 'e']")), "")
+      << "what is only captured is not released (PRUNE-2)";
+}
+
+TEST(UnorderedVisits, PRUNE_2_WhatTheOuterPassDoesNotVisitMayBeReleased) {
+  const std::string releases =
+      "{'do': 'grad', 'roots': [{'value': 'e', 'seed': 2}], 'inputs': ['b']}";
+  EXPECT_EQ(reason_of(unordered(releases, "'do': 'grad', 'inputs': ['a']")), "");
+  EXPECT_EQ(reason_of(unordered(releases, "'do': 'grad', 'inputs': ['a', 'b'], 'keep': true")),
+            "a graph that is released while another pass may be in it");
+}
+
+TEST(UnorderedVisits, TOPO_1_WhatOneThatLeadsToTheOtherDidIsKnown) {
+  const std::string adds = "{'do': 'backward', 'roots': [{'value': 'z', 'seed': 5}]}";
+  const std::string reads = "{'do': 'read', 'grads': ['z']}";
+  const Told after(unordered(reads, "'do': 'backward'", adds));
+  EXPECT_THAT(after.numbers("read"), ElementsAre(5));
+  EXPECT_THAT(after.step("read").value_known, ElementsAre(true));
+  const Told before(unordered(adds, "'do': 'backward'", reads));
+  EXPECT_THAT(before.numbers("read"), ElementsAre(Told::undefined));
+  EXPECT_THAT(before.step("read").value_known, ElementsAre(true));
+}
+
+TEST(UnorderedVisits, KEEP_2_AGraphThatBothKeepIsReleasedByNone) {
+  const auto hook = [](const std::string& leaf) {
+    return "{'name': 'h" + leaf + "', 'kind': 'node_pre', 'on': 'accumulate:" + leaf +
+           "', 'steps': [{'do': 'grad', 'roots': [{'value': 'e', 'seed': 2}], 'inputs': ['x'], "
+           "'keep': true}]}";
+  };
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 3}, {'name': 'z', 'value': 4}],"
+      "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x', 'z']},"
+      "  {'name': 'e', 'op': 'mul', 'inputs': ['x', 'x']}], 'hooks': [" +
+      hook("x") + ", " + hook("z") +
+      "], 'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': "
+      "5}]}]");
+  EXPECT_THAT(told.numbers("grad", 0), ElementsAre(12));
+  EXPECT_THAT(told.numbers("grad", 1), ElementsAre(12));
+}
+
 // ---- What runs
 // ------------------------------------------------------------------------------------
 
@@ -430,6 +592,11 @@ TEST(ErrorsOfAPass, ERR_2_OfAccumulatorsThatAreReadyTogetherTheOthersMayHaveRun)
     }
     EXPECT_EQ(told.runs("top"), 1);
     EXPECT_EQ(told.runs("f"), throwing == "d" ? 1 : 0);
+    const bool fails_alone = throwing.size() == 1;
+    for (const char leaf : throwing) {
+      EXPECT_EQ(told.events_of(std::string("h") + leaf)[0]->required, fails_alone);
+    }
+    EXPECT_THAT(told.happenings(), Contains("enter accumulate:b")) << "it may run";
     EXPECT_THAT(told.happenings(),
                 throwing == "d" ? testing::Matcher<std::vector<std::string>>(Contains("enter f"))
                                 : Not(Contains("enter f")));
@@ -438,6 +605,37 @@ TEST(ErrorsOfAPass, ERR_2_OfAccumulatorsThatAreReadyTogetherTheOthersMayHaveRun)
   EXPECT_EQ(runs("a"), "--c-") << "b is ready with a, c was before, d comes later";
   EXPECT_EQ(runs("ab"), "--c-") << "either may be first";
   EXPECT_EQ(runs("d"), "abc-");
+}
+
+TEST(ErrorsOfAPass, ORDER_1_ALeafThatIsReadyWithTheFailingNodeWasFirst) {
+  const Told told(
+      "'leaves': [{'name': 'a', 'value': 1}, {'name': 'c', 'value': 1}],"
+      "'nodes': [{'name': 'g', 'op': 'custom', 'inputs': ['a'], 'backward': {'steps': [{'do': "
+      "'throw', 'token': 'bad'}]}}, {'name': 'top', 'op': 'custom', 'inputs': ['c', 'g']}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'top', 'seed': 1}]}]");
+  EXPECT_EQ(told.runs("accumulate:c"), 1);
+}
+
+// The first of its gradients was delivered when the second one leads nowhere.
+TEST(ErrorsOfAPass, ERR_2_ALeafDoesNotStartAfterTheNodeThatFeedsItFailed) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 3}, {'name': 'y', 'value': 4}, {'name': 'z', 'value': 5}],"
+      "'nodes': [{'name': 'a', 'op': 'custom', 'inputs': ['x', 'y'], 'backward': {'steps': ["
+      "  {'do': 'redirect', 'node': 'a', 'edge': 1, 'to': 'z'}]}}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'a', 'seed': 5}]}]");
+  EXPECT_EQ(told.error("backward"), ErrorCategory::incomplete);
+  EXPECT_THAT(told.happenings(), Not(Contains("enter accumulate:x")));
+}
+
+TEST(ErrorsOfAPass, ERR_1_OfTwoErrorsFromOutsideEitherIsReported) {
+  const Told told(
+      "'announcements': [{'name': 'a', 'to': 'm'}, {'name': 'b', 'to': 'x'}],"
+      "'leaves': [{'name': 'x', 'value': 3}],"
+      "'nodes': [{'name': 'm', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
+      "'program': [{'do': 'forward'}, {'do': 'deliver', 'announcement': 'a', 'error': 'lost'},"
+      "  {'do': 'deliver', 'announcement': 'b', 'error': 'gone'},"
+      "  {'do': 'backward', 'roots': [{'value': 'm', 'seed': 5}], 'announced': ['a', 'b']}]");
+  EXPECT_THAT(told.step("backward").allowed_tokens, testing::IsSupersetOf({"lost", "gone"}));
 }
 
 TEST(ErrorsOfAPass, ERR_1_AnErrorFromOutsideOrOneOfANodeIsReported) {
@@ -470,6 +668,170 @@ TEST(ErrorsOfAPass, ABuiltInNodeThatFailsNeedNotBegin) {
       "'backward', 'roots': [{'value': 'y', 'seed': 1}]}]}]");
   EXPECT_EQ(told.error("backward", 1), ErrorCategory::graph_released);
   EXPECT_EQ(told.runs("y"), 1);
+  EXPECT_EQ(told.events_of("exit y").size(), 1U);
+}
+
+TEST(ErrorsOfAPass, KEEP_5_WhatWaitsForTheFailingNodeWasNotReleased) {
+  const Told told(
+      "'leaves': [{'name': 'a', 'value': 2}, {'name': 'b', 'value': 1}],"
+      "'nodes': [{'name': 'low', 'op': 'mul', 'inputs': ['a', 'a']},"
+      "  {'name': 'bad', 'op': 'custom', 'inputs': ['low'], 'backward': {'steps': [{'do': "
+      "'throw', 'token': 'boom'}]}}, {'name': 'other', 'op': 'custom', 'inputs': ['b']},"
+      "  {'name': 'sum', 'op': 'custom', 'inputs': ['bad', 'other']}], 'program': [" +
+      made_by("'low', 'bad'", "'other'", "'sum'") +
+      ", {'do': 'backward', 'roots': [{'value': 'sum', 'seed': 1}]},"
+      "  {'do': 'backward', 'roots': [{'value': 'low', 'seed': 3}]}, {'do': 'read', 'grads': "
+      "['a']}]");
+  EXPECT_EQ(told.error("backward", 0), ErrorCategory::user);
+  EXPECT_THAT(told.numbers("read"), ElementsAre(12));
+}
+
+TEST(ErrorsOfAPass, KEEP_5_WhatARefusedPassReleasedCannotBeTold) {
+  EXPECT_EQ(reason_of("'leaves': [{'name': 'x', 'value': 3}, {'name': 'z', 'value': 4}],"
+                      "'nodes': [{'name': 'e', 'op': 'mul', 'inputs': ['x', 'x']}],"
+                      "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'e', "
+                      "'seed': 5}], 'inputs': ['x', 'z']},"
+                      "  {'do': 'backward', 'roots': [{'value': 'e', 'seed': 1}]}]"),
+            "a node that ran or did not in a pass that failed");
+}
+
+// Two edges lead from each node to the next: the paths are without number.
+TEST(ErrorsOfAPass, TOPO_7_WhatTheFailingNodeWaitsForIsFoundInTime) {
+  std::string nodes =
+      "{'name': 'f0', 'op': 'custom', 'inputs': ['a'], 'backward': {'steps': ["
+      "{'do': 'throw', 'token': 'boom'}]}}";
+  std::string made = "'f0'";
+  for (int i = 1; i <= 60; ++i) {
+    const std::string below = "'f" + std::to_string(i - 1) + "'";
+    const std::string own = "'f" + std::to_string(i) + "'";
+    nodes += ", {'name': " + own + ", 'op': 'custom', 'inputs': [" + below + ", " + below + "]}";
+    made += ", " + own;
+  }
+  const Told told("'leaves': [{'name': 'a', 'value': 0}, {'name': 'b', 'value': 1}], 'nodes': [" +
+                  nodes +
+                  ", {'name': 'other', 'op': 'custom', 'inputs': ['b']},"
+                  "  {'name': 'sum', 'op': 'custom', 'inputs': ['f60', 'other']}], 'program': [" +
+                  made_by(made, "'other'", "'sum'") +
+                  ", {'do': 'backward', 'roots': [{'value': 'sum', 'seed': 0}]}]");
+  EXPECT_EQ(told.runs("f1"), 1);
+  EXPECT_EQ(told.runs("other"), 0);
+}
+
+TEST(ErrorsOfAPass, HOOK_8_AHookOverTensorsThatCameForCertainIsCertain) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 3}],"
+      "'nodes': [{'name': 'low', 'op': 'custom', 'inputs': ['x'], 'backward': {'steps': [{'do': "
+      "'throw', 'token': 'boom'}]}}, {'name': 'mid', 'op': 'custom', 'inputs': ['low']},"
+      "  {'name': 'top', 'op': 'custom', 'inputs': ['mid']}],"
+      "'hooks': [{'name': 'm', 'kind': 'multi', 'on': ['top', 'mid']}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'top', 'seed': 1}]}]");
+  EXPECT_EQ(told.error("backward"), ErrorCategory::user);
+  EXPECT_TRUE(told.events_of("m")[0]->required);
+}
+
+// SHUT-4: an error, or a fresh start.
+TEST(ErrorsOfAPass, SHUT_4_WhatAPassAfterStopCallsNeedNotBeCalled) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 3}], 'callbacks': [{'name': 'c'}],"
+      "'hooks': [{'name': 'h', 'kind': 'tensor', 'on': 'x', 'steps': [{'do': 'queue_callback', "
+      "'callback': 'c'}]}, {'name': 'p', 'kind': 'post_accumulate', 'on': 'x'}],"
+      "'program': [{'do': 'stop'}, {'do': 'backward', 'roots': [{'value': 'x', 'seed': 5}]}]");
+  for (const std::string name : {"h", "p", "c"}) {
+    EXPECT_FALSE(told.events_of(name)[0]->required) << name;
+  }
+}
+
+// ---- What a node saved
+// ---------------------------------------------------------------------------
+
+TEST(SavedTensors, KEEP_1_AReleasedNodeOfWhichNothingIsNeededCannotBeTold) {
+  const auto second_pass = [](const std::string& inputs) {
+    return "'leaves': [{'name': 'x', 'value': 3}],"
+           "'nodes': [{'name': 'y', 'op': 'mul', 'inputs': ['x', 'x']},"
+           "  {'name': 't', 'op': 'neg', 'inputs': ['y']}],"
+           "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': "
+           "1}]}, {'do': 'backward', 'roots': [{'value': 't', 'seed': 1}], 'inputs': [" +
+           inputs + "]}]";
+  };
+  EXPECT_EQ(reason_of(second_pass("'y'")), "a released node of which nothing is needed");
+  EXPECT_EQ(Told(second_pass("'x'")).error("backward", 1), ErrorCategory::graph_released);
+}
+
+TEST(SavedTensors, HOOK_9_WhatAHookPackedMayChangeLater) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 3}, {'name': 'w', 'value': 4}],"
+      "'nodes': [{'name': 'y', 'op': 'mul', 'inputs': ['x', 'w']}],"
+      "'hooks': [{'name': 'h', 'kind': 'saved', 'pack': {'returns': [1]}, 'unpack': {'returns': "
+      "[1]}}],"
+      "'program': [{'do': 'with', 'saved_hooks': 'h', 'steps': [{'do': 'forward'}]},"
+      "  {'do': 'change', 'value': 'x', 'add': 5},"
+      "  {'do': 'backward', 'roots': [{'value': 'y', 'seed': 1}]}, {'do': 'read', 'grads': "
+      "['w']}]");
+  EXPECT_THAT(told.numbers("read"), ElementsAre(3));
+}
+
+// Which saved tensor a built-in operation needs for which gradient is its affair; what the
+// scenario's own node saved is named by the scenario.
+TEST(SavedTensors, KEEP_3_AChangedOneThatPerhapsNothingNeedsCannotBeTold) {
+  const auto changed_x = [](const std::string& node, const std::string& inputs) {
+    return "'leaves': [{'name': 'x', 'value': 3}, {'name': 'w', 'value': 4}],"
+           "'nodes': [{'name': 'y', 'inputs': ['x', 'w'], " +
+           node +
+           "}], 'program': [{'do': 'forward'}, {'do': 'change', 'value': 'x', 'add': 5},"
+           "  {'do': 'grad', 'roots': [{'value': 'y', 'seed': 1}], 'inputs': [" +
+           inputs + "]}]";
+  };
+  const std::string custom = "'op': 'custom', 'saves': ['x']";
+  EXPECT_EQ(reason_of(changed_x("'op': 'mul'", "'x'")),
+            "a changed tensor that perhaps nothing needs");
+  EXPECT_EQ(Told(changed_x("'op': 'mul'", "'x', 'w'")).error("grad"),
+            ErrorCategory::saved_modified);
+  EXPECT_EQ(Told(changed_x(custom, "'w'")).error("grad"), ErrorCategory::saved_modified);
+}
+
+// ---- Validation
+// ----------------------------------------------------------------------------------
+
+// The errors that are right for a gradient of a leaf.
+std::vector<ErrorCategory> errors_of(const std::string& leaf, const std::string& gradient,
+                                     bool strict = false) {
+  const Told told(
+      "'configuration': {'strict_validation': " + std::string(strict ? "true" : "false") +
+      "}, 'leaves': [{'name': 'x', 'value': " + leaf +
+      "}, {'name': 'r', 'value': 1}],"
+      "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['r', 'x'], 'forward': ["
+      "  {'terms': [{'slot': 0}]}], 'backward': {'returns': [null, {'tensor': " +
+      gradient +
+      "}]}}], 'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': "
+      "'y', 'seed': 5}]}]");
+  return told.step("backward").allowed_errors;
+}
+
+TEST(ValidationInAPass, VAL_4_AGradientOfNoDimensionsIsMovedUnlessEveryDifferenceIsAnError) {
+  const std::string moved = "{'device': 'sim:0', 'shape': [], 'values': [1]}";
+  const std::string two = "{'device': 'sim:0', 'shape': [2], 'values': [1, 2]}";
+  EXPECT_THAT(errors_of("3", moved), testing::IsEmpty());
+  EXPECT_THAT(errors_of("3", moved, true), ElementsAre(ErrorCategory::gradient_device));
+  EXPECT_THAT(errors_of("[3, 4]", two), ElementsAre(ErrorCategory::gradient_device));
+  EXPECT_THAT(errors_of("[3, 4]", moved), ElementsAre(ErrorCategory::gradient_shape));
+  EXPECT_THAT(errors_of("3", two, true),
+              UnorderedElementsAre(ErrorCategory::gradient_device, ErrorCategory::gradient_shape));
+}
+
+TEST(ValidationInAPass, VAL_3_OneComplexTypeIsCastToAnotherAndIntegersCannotBeTold) {
+  const auto returning = [](const std::string& type) {
+    return "'leaves': [{'name': 'x', 'value': {'type': 'complex128', 'shape': [], 'values': [[1, "
+           "2]]}}], 'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x'], 'backward': {"
+           "  'returns': [{'terms': [{'slot': 0}], 'cast': '" +
+           type +
+           "'}]}}], 'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', "
+           "'seed': {'type': 'complex128', 'shape': [], 'values': [[3, 4]]}}]}, {'do': 'read', "
+           "'grads': ['x']}]";
+  };
+  const Told told(returning("complex64"));
+  EXPECT_THAT(told.numbers("read"), ElementsAre(3, 4));
+  EXPECT_EQ(told.step("read").result.values[0]->type, ScalarType::complex128);
+  EXPECT_EQ(reason_of(returning("int64")), "a gradient of integers");
 }
 
 // ---- What an asynchronous pass is given
@@ -541,6 +903,24 @@ TEST(CallbacksOfAPass, CB_1_OfAccumulatorsThatAreReadyTogetherCannotBeTold) {
       "callbacks of nodes that are not ordered");
 }
 
+TEST(CallbacksOfAPass, CB_5_WhatFollowsOneThatFailedCannotBeTold) {
+  const std::string reason = "a callback after one that failed";
+  const auto told = [](const std::string& steps_of_first, const std::string& queued) {
+    return reason_of(
+        "'leaves': [{'name': 'x', 'value': 3}], 'callbacks': [{'name': 'c1', 'steps': "
+        "[" +
+        steps_of_first +
+        "]}, {'name': 'c2'}], 'hooks': [{'name': 'h', 'kind': 'tensor', 'on': 'x', "
+        "'steps': [{'do': 'queue_callback', 'callback': 'c1'}" +
+        queued + "]}], 'program': [{'do': 'backward', 'roots': [{'value': 'x', 'seed': 1}]}]");
+  };
+  const std::string fails = "{'do': 'throw', 'token': 'bad'}";
+  const std::string queues = "{'do': 'queue_callback', 'callback': 'c2'}";
+  EXPECT_EQ(told(fails, ", " + queues), reason);
+  EXPECT_EQ(told(queues + ", " + fails, ""), reason);
+  EXPECT_EQ(told(fails, ""), "");
+}
+
 // ---- Changed views
 // --------------------------------------------------------------------------------
 
@@ -574,6 +954,80 @@ TEST(ChangedViews, ErrorsAndChangesByHooksOfWhatNeedNotRunCannotBeTold) {
   EXPECT_EQ(reason_of(changed(hook_on("u", ", 'returns': [3]"), pass_of_base)),
             "a gradient changed by a hook of a node that a change may go past");
   EXPECT_EQ(reason_of(changed(hook_on("z", ", 'returns': [3]"), pass_of_base)), "");
+}
+
+const std::string pass_of_view = "{'do': 'backward', 'roots': [{'value': 'u', 'seed': 1}]}";
+
+// The change's own node may be another one of the engine's, and the view's need not run.
+TEST(ChangedViews, TOPO_1_WhatTheBaseWasBeforeRunsInAPassFromTheView) {
+  const Told told(changed(hook_on("z"), pass_of_view + ", {'do': 'read', 'grads': ['x', 'w']}"));
+  EXPECT_EQ(told.runs("c"), 1);
+  EXPECT_EQ(told.runs("accumulate:x"), 1);
+  EXPECT_EQ(told.runs("v"), 0);
+  EXPECT_FALSE(told.events_of("enter u")[0]->required);
+  EXPECT_FALSE(told.events_of("exit u")[0]->required);
+  EXPECT_THAT(told.numbers("read"), ElementsAre(0, 5, 3));
+  const Told cut(changed(hook_on("z"), "{'do': 'redirect', 'node': 'v'}, " + pass_of_view));
+  EXPECT_EQ(cut.runs("c"), 0);
+}
+
+TEST(ChangedViews, KEEP_3_OfAChangeThatFailsTheHooksNeedNotRunForTheBase) {
+  const std::string change = "{'do': 'change', 'value': 'w', 'add': 1}, ";
+  const Told base(changed(hook_on("u"), change + pass_of_base));
+  EXPECT_EQ(base.error("backward"), ErrorCategory::saved_modified);
+  EXPECT_FALSE(base.events_of("late")[0]->required);
+  const Told view(changed(hook_on("u"), change + pass_of_view));
+  EXPECT_EQ(view.error("backward"), ErrorCategory::saved_modified);
+  EXPECT_TRUE(view.events_of("late")[0]->required);
+  EXPECT_FALSE(view.events_of("exit u")[0]->required) << "another node of the engine's may fail";
+  const Told silent("'trace': 'scripted'," + changed(hook_on("u"), change + pass_of_view));
+  EXPECT_THAT(silent.happenings(), Not(Contains("exit u")));
+}
+
+TEST(ChangedViews, AnErrorOrACallbackOfItsHookIsCertainOnlyInAPassFromTheView) {
+  const std::string fails = ", 'steps': [{'do': 'throw', 'token': 'bad'}]";
+  EXPECT_EQ(reason_of(changed(hook_on("u", fails), pass_of_base)),
+            "an error of a hook that may not run");
+  EXPECT_EQ(Told(changed(hook_on("u", fails), pass_of_view)).error("backward"),
+            ErrorCategory::user);
+  const std::string queues = ", 'steps': [{'do': 'queue_callback', 'callback': 'k'}]";
+  const auto is_required = [&](const std::string& pass) {
+    const Told told("'callbacks': [{'name': 'k'}]," + changed(hook_on("u", queues), pass));
+    return told.events_of("k")[0]->required;
+  };
+  EXPECT_FALSE(is_required(pass_of_base));
+  EXPECT_TRUE(is_required(pass_of_view));
+}
+
+TEST(ChangedViews, AViewBehindAnotherNeedNotRunEither) {
+  const auto body = [](const std::string& returns) {
+    return "'leaves': [{'name': 'x', 'value': [2, 3]}, {'name': 'w', 'value': 5}],"
+           "'nodes': [{'name': 'c', 'op': 'clone', 'inputs': ['x']},"
+           "  {'name': 'whole', 'op': 'view', 'inputs': ['c'], 'shape': [2]},"
+           "  {'name': 'v', 'op': 'select', 'inputs': ['whole'], 'dim': 0, 'index': 1},"
+           "  {'name': 'u', 'op': 'mul_', 'inputs': ['v', 'w']}],"
+           "'hooks': [{'name': 'h', 'kind': 'tensor', 'on': 'whole'" +
+           returns + "}], 'program': [{'do': 'forward'}, " + pass_of_base + "]";
+  };
+  EXPECT_FALSE(Told(body("")).events_of("h")[0]->required);
+  EXPECT_EQ(reason_of(body(", 'returns': [3]")),
+            "a gradient changed by a hook of a node that a change may go past");
+}
+
+// The base was changed once more since: what is retained is the newest one's (HOOK-6).
+TEST(ChangedViews, HOOK_6_AnEarlierBaseRetainsNothing) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': [2, 3]}, {'name': 'w', 'value': 5}],"
+      "'nodes': [{'name': 'c', 'op': 'clone', 'inputs': ['x']},"
+      "  {'name': 'v', 'op': 'select', 'inputs': ['c'], 'dim': 0, 'index': 1},"
+      "  {'name': 'u', 'op': 'mul_', 'inputs': ['v', 'w']},"
+      "  {'name': 'm', 'op': 'scale', 'inputs': ['u'], 'factor': 3},"
+      "  {'name': 'o', 'op': 'select', 'inputs': ['c'], 'dim': 0, 'index': 0},"
+      "  {'name': 'q', 'op': 'mul_', 'inputs': ['o', 'w']}],"
+      "'hooks': [{'name': 'r', 'kind': 'retain_grad', 'on': 'c'}], 'program': [{'do': 'forward'},"
+      "  {'do': 'backward', 'roots': [{'value': 'm', 'seed': 1}]}, {'do': 'read', 'grads': ['c', "
+      "'x']}]");
+  EXPECT_THAT(told.numbers("read"), ElementsAre(Told::undefined, 0, 15));
 }
 
 TEST(ChangedViews, WhatAPassOfAHookAddsIsFreeWhereTheHookNeedNotRun) {
@@ -643,6 +1097,55 @@ TEST(LayoutOfGradients, LEAF_4_IsTheLeafsWhereThatIsDenseAndFreeElsewhere) {
   EXPECT_EQ(strides_of("[1, 2]"), (Shape{1, 2}));
   EXPECT_EQ(strides_of("[4, 1]"), std::nullopt);
   EXPECT_EQ(strides_of("[1, 4]"), std::nullopt);
+}
+
+// A leaf of three elements, and nodes that give it a sparse and a dense gradient.
+std::string leaf_of_three(const std::string& leaf, const std::string& program) {
+  return "'leaves': [{'name': 'x', 'value': [1, 1, 1]" + leaf +
+         "}], 'nodes': [{'name': 's', 'op': 'custom', 'inputs': ['x'], 'backward': {'returns': ["
+         "  {'tensor': {'shape': [3], 'sparse': {'indices': [[0, 2]]}, 'values': [1, 5]}}]}},"
+         "  {'name': 'd', 'op': 'neg', 'inputs': ['x']}], 'program': [{'do': 'forward'}, " +
+         program + "]";
+}
+const std::string pass_of_sparse =
+    "{'do': 'backward', 'roots': [{'value': 's', 'seed': [1, 1, 1]}]}";
+const std::string pass_of_dense =
+    "{'do': 'backward', 'roots': [{'value': 'd', 'seed': [1, 1, 1]}]}";
+
+TEST(LayoutOfGradients, LEAF_4_ASparseOneHasNoneAndADenseOneKeepsItsOwn) {
+  const auto strides_of = [](const std::string& leaf, const std::string& program) {
+    return Told(leaf_of_three(leaf, program)).expectation.leaf_grad_strides[0];
+  };
+  const std::string preset = ", 'grad': [10, 20, 30]";
+  EXPECT_EQ(strides_of("", pass_of_sparse), std::nullopt);
+  EXPECT_EQ(strides_of("", pass_of_sparse + ", " + pass_of_dense), std::nullopt);
+  EXPECT_EQ(strides_of("", pass_of_dense), Shape{1});
+  EXPECT_EQ(strides_of(preset, pass_of_sparse), Shape{1});
+  EXPECT_EQ(strides_of(preset,
+                       "{'do': 'backward', 'roots': [{'value': 'd', 'seed': [1, 1, 1]}], "
+                       "'create': true}"),
+            std::nullopt)
+      << "a new tensor (LEAF-2)";
+}
+
+TEST(SumsOfGradients, LEAF_2_WhoeverHoldsADenseOneSeesWhatASparseOneAdds) {
+  const Told told(leaf_of_three(", 'grad': [10, 20, 30]",
+                                "{'do': 'keep', 'grad_of': 'x', 'as': 'g'}, " + pass_of_sparse +
+                                    ", {'do': 'read', 'values': ['g']}"));
+  EXPECT_THAT(told.numbers("read"), ElementsAre(11, 20, 35));
+}
+
+// ACC-2: LEAF-2 speaks of leaves alone.
+TEST(SumsOfGradients, ACC_2_WhoeverHoldsARetainedOneKeepsWhatItWas) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': 3}],"
+      "'nodes': [{'name': 'y', 'op': 'scale', 'inputs': ['x'], 'factor': 2}],"
+      "'hooks': [{'name': 'r', 'kind': 'retain_grad', 'on': 'y'}],"
+      "'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': 5}]},"
+      "  {'do': 'keep', 'grad_of': 'y', 'as': 'g'},"
+      "  {'do': 'backward', 'roots': [{'value': 'y', 'seed': 2}]},"
+      "  {'do': 'read', 'values': ['g'], 'grads': ['y']}]");
+  EXPECT_THAT(told.numbers("read"), ElementsAre(5, 7));
 }
 
 }  // namespace
