@@ -45,10 +45,10 @@ std::vector<double> extremes(const Array& a, const Groups& groups, bool largest)
   for (std::size_t i = 0; i < a.values.size(); ++i) {
     const double value = a.values[i].real();
     double& known = best[group(groups, i)];
-    if (value != value || known != known) {
-      known = std::numeric_limits<double>::quiet_NaN();
+    if (value != value) {
+      known = value;
     } else {
-      known = largest ? std::max(known, value) : std::min(known, value);
+      known = largest ? std::max(known, value) : std::min(known, value);  // one that is NaN stays
     }
   }
   return best;

@@ -193,7 +193,6 @@ Array broadcast(const Array& array, const Shape& shape) {
 }
 
 Number times(Number a, Number b) {
-  if (a.imag() == 0 && b.imag() == 0) return a.real() * b.real();
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
@@ -204,8 +203,8 @@ Number over(Number a, Number b) {
 
 Array matrix_product(const Array& a, const Array& b) {
   const std::size_t rank = a.shape.size();
-  bool fits = (rank == 2 || rank == 3) && b.shape.size() == rank;
-  fits = fits && a.shape[rank - 1] == b.shape[rank - 2] && (rank == 2 || a.shape[0] == b.shape[0]);
+  const bool fits = b.shape.size() == rank && a.shape[rank - 1] == b.shape[rank - 2] &&
+                    (rank == 2 || a.shape[0] == b.shape[0]);
   if (!fits) throw CannotTell("matrices whose sizes do not fit");
   const auto batch = static_cast<std::size_t>(rank == 3 ? a.shape[0] : 1);
   const auto rows = static_cast<std::size_t>(a.shape[rank - 2]);

@@ -150,6 +150,79 @@ TEST(Derivatives, ComplexGradientsFollowTheConjugateConvention) {
   EXPECT_THAT(told.numbers("read"), ElementsAre(-5, 3, -4));
 }
 
+// ---- Values
+// ----------------------------------------------------------------------------------------
+
+// What an operation makes of two numbers, in its parts.
+std::vector<double> made_of(const std::string& operation, const std::string& a,
+                            const std::string& b = "1") {
+  const auto leaf = [](const std::string& name, const std::string& value) {
+    const bool is_complex = value.find('[') != std::string::npos;
+    return "{'name': '" + name + "', 'value': {'type': '" +
+           (is_complex ? "complex128" : "float64") + "', 'shape': [], 'values': [" + value + "]}}";
+  };
+  return Told("'leaves': [" + leaf("a", a) + ", " + leaf("b", b) + "], 'nodes': [{'name': 'y', " +
+              operation + "}], 'program': [{'do': 'forward'}, {'do': 'read', 'values': ['y']}]")
+      .numbers("read");
+}
+
+testing::Matcher<std::vector<double>> is_near(double real, double imaginary) {
+  return ElementsAre(testing::DoubleNear(real, 1e-12), testing::DoubleNear(imaginary, 1e-12));
+}
+
+TEST(Values, OfComplexNumbersBesideRealOnes) {
+  const std::string div = "'op': 'div', 'inputs': ['a', 'b']";
+  EXPECT_THAT(made_of(div, "[5, 0]", "[1, 2]"), is_near(1, -2));
+  EXPECT_THAT(made_of(div, "5", "[1, 2]"), is_near(1, -2));
+  EXPECT_THAT(made_of(div, "[3, 4]", "[2, 0]"), is_near(1.5, 2));
+  EXPECT_THAT(made_of(div, "[3, 4]", "2"), is_near(1.5, 2));
+  const std::string pow = "'op': 'pow', 'inputs': ['a', 'b']";
+  EXPECT_THAT(made_of(pow, "[0, 2]", "2"), is_near(-4, 0));
+  EXPECT_THAT(made_of(pow, "2", "[0, 1]"), is_near(std::cos(std::log(2)), std::sin(std::log(2))));
+  EXPECT_THAT(made_of(pow, "[0, 1]", "[0, 1]"), is_near(std::exp(-std::numbers::pi / 2), 0));
+}
+
+// 0 to a power is 0 where the power is positive, 1 where it is 0, and else no number.
+TEST(Values, OfZeroToAPower) {
+  const std::string pow = "'op': 'pow', 'inputs': ['a', 'b']";
+  EXPECT_THAT(made_of(pow, "[0, 0]", "[2, 1]"), ElementsAre(0, 0));
+  EXPECT_THAT(made_of(pow, "[0, 0]", "[0, 0]"), ElementsAre(1, 0));
+  for (const std::string power : {"[-1, 0]", "[0, 1]"}) {
+    EXPECT_FALSE(std::isfinite(made_of(pow, "[0, 0]", power)[0])) << power;
+  }
+  EXPECT_THAT(made_of(pow, "0", "0"), ElementsAre(1));
+}
+
+// -0 is not above 0.
+TEST(Values, OfReluAreNeverNegative) {
+  EXPECT_FALSE(std::signbit(made_of("'op': 'relu', 'inputs': ['a']", "-0.0")[0]));
+  EXPECT_TRUE(std::signbit(made_of("'op': 'neg', 'inputs': ['a']", "0")[0]));
+}
+
+TEST(Values, AConjugateIsACopyByOneNode) {
+  for (const std::string type : {"float64", "complex128"}) {
+    const std::string value = type == "float64" ? "3" : "[3, 4]";
+    const Told told("'leaves': [{'name': 'x', 'value': {'type': '" + type +
+                    "', 'shape': [], 'values': [" + value +
+                    "]}}], 'nodes': [{'name': 'y', 'op': 'conj', 'inputs': ['x']}],"
+                    "'program': [{'do': 'forward'}, {'do': 'change', 'value': 'x', 'add': 1},"
+                    "  {'do': 'backward', 'roots': [{'value': 'y', 'seed': {'type': '" +
+                    type + "', 'shape': [], 'values': [" + value +
+                    "]}}]}, {'do': 'read', 'values': ['y'], 'grads': ['x']}]");
+    EXPECT_EQ(told.runs("y"), 1);
+    EXPECT_THAT(told.numbers("read"), type == "float64"
+                                          ? testing::Matcher<std::vector<double>>(ElementsAre(3, 3))
+                                          : ElementsAre(3, -4, 3, -4));
+  }
+  const Told sparse(
+      "'leaves': [{'name': 'x', 'requires_grad': false, 'value': {'type': 'complex128', 'shape': "
+      "[2], 'sparse': {'indices': [[1]]}, 'values': [[3, 4]]}}],"
+      "'nodes': [{'name': 'y', 'op': 'conj', 'inputs': ['x']}],"
+      "'program': [{'do': 'forward'}, {'do': 'read', 'values': ['y']}]");
+  EXPECT_EQ(sparse.step("read").result.values[0]->layout, Layout::sparse);
+  EXPECT_THAT(sparse.numbers("read"), ElementsAre(3, -4));
+}
+
 TEST(Derivatives, ResultsAreRoundedToTheirType) {
   const auto sum_of = [](const std::string& type, double large) {
     const std::string head = "'value': {'type': '" + type + "', 'shape': [], 'values': [";

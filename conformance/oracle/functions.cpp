@@ -32,6 +32,7 @@ Tensor* conjugate(Graph& graph, Tensor* a) {
   if (!is_complex(a->type)) return a;
   Tensor* out =
       graph.make(elementwise(elements_of(*a), [](Number v) { return std::conj(v); }), a->device);
+  out->sparse = a->sparse;
   graph.record({a}, {out}, [](Graph& g, GraphNode&, const Gradients& d) {
     return Gradients{conjugate(g, d[0])};
   });
@@ -207,7 +208,6 @@ Tensor* error_function(Graph& graph, Tensor* a) {
 
 std::shared_ptr<const Array> mask(const Array& a, bool (*inside)(Number)) {
   auto result = std::make_shared<Array>(a);
-  if (is_complex(a.type)) result->type = ScalarType::float64;
   for (Number& value : result->values) value = inside(value) ? 1 : 0;
   return result;
 }
@@ -291,7 +291,7 @@ Gradients relu_rule(Graph& graph, Tensor* out, const Gradients& d) {
 }
 
 Number relu_of(Number v) {
-  return v.real() > 0 || v != v ? v : Number(0);
+  return v.real() <= 0 ? Number(0) : v;  // a nan is neither
 }
 
 namespace {
@@ -412,7 +412,7 @@ Tensor* pow(Graph& graph, Tensor* a, Tensor* b) {
 // How much of the gradient goes to an operand: all where it is taken, half where both are equal.
 double share(double own, double other, bool largest) {
   if (own == other) return 0.5;
-  return (largest ? own < other : own > other) ? 0 : 1;
+  return (own > other) == largest ? 1 : 0;
 }
 
 Tensor* extremum(Graph& graph, Tensor* a, Tensor* b, bool largest) {
@@ -613,14 +613,12 @@ Tensor* put(Graph& graph, Tensor* a, const Map& map, const Shape& shape) {
 }
 
 Tensor* expand(Graph& graph, Tensor* a, const Shape& shape) {
-  if (a->shape == shape) return a;
   if (!expands_to(a->shape, shape)) throw CannotTell("a shape that does not expand as asked");
   return take(graph, a, broadcast_map(a->shape, shape), shape);
 }
 
 Tensor* sum_to(Graph& graph, Tensor* a, const Shape& shape) {
   if (a->shape == shape) return a;
-  if (!expands_to(shape, a->shape)) throw CannotTell("a gradient that cannot be summed to a shape");
   return put(graph, a, broadcast_map(shape, a->shape), shape);
 }
 

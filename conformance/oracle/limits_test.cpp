@@ -132,6 +132,7 @@ std::string body_of(const std::string& node) {
          constant("three", "float64", "[3]", "[1, 2, 3]") + ", " +
          constant("wide", "float64", "[2, 3]", "[1, 2, 3, 4, 5, 6]") + ", " +
          constant("cube", "float64", "[1, 2, 2]", "[1, 2, 3, 4]") + ", " +
+         constant("cubes", "float64", "[2, 2, 2]", "[1, 2, 3, 4, 5, 6, 7, 8]") + ", " +
          constant("none", "float64", "[0, 2]", "[]") + ", " +
          constant("one", "float64", "[]", "[5]") + ", " +
          constant("single", "float32", "[2, 2]", "[1, 2, 3, 4]") + ", " +
@@ -179,6 +180,7 @@ TEST(Refusals, OperandsOfAnotherKind) {
            "'op': 'gather', 'inputs': ['a', 'row'], 'dim': 0",
            "'op': 'gather', 'inputs': ['a', 'rows'], 'dim': 1",
            "'op': 'index_select', 'inputs': ['a', 'int'], 'dim': 0",
+           "'op': 'index_select', 'inputs': ['wide', 'half'], 'dim': 1",
            "'op': 'embedding', 'inputs': ['three', 'row']",
            "'op': 'scatter_add', 'inputs': ['a', 'int', 'single'], 'dim': 0",
            "'op': 'scatter_add', 'inputs': ['a', 'int', 'three'], 'dim': 0",
@@ -217,6 +219,53 @@ TEST(Refusals, WhatFitsIsTaken) {
               ElementsAre(1, 2, 3, 4, 5, 6));
 }
 
+// The last dimension of two must lie side by side in memory, and begin where a complex number does.
+TEST(Refusals, OfPairsThatAreNotSideBySide) {
+  const auto error = [](const std::string& value,
+                        const std::string& slice = "'start': 0, 'end': 4") {
+    const Told told("'leaves': [{'name': 'a', 'value': " + value +
+                    ", 'requires_grad': false}], 'nodes': [{'name': 'part', 'op': 'slice', "
+                    "'inputs': ['a'], 'dim': 0, " +
+                    slice +
+                    "}, {'name': 'y', 'op': 'view_as_complex', 'inputs': ['part']}],"
+                    "'program': [{'do': 'forward'}]");
+    return told.error("forward");
+  };
+  const auto matrix = [](const std::string& strides) {
+    return "{'shape': [2, 2], 'strides': " + strides + ", 'values': [1, 2, 3, 4]}";
+  };
+  EXPECT_EQ(error("[1, 2, 3, 4]", "'start': 2, 'end': 4"), std::nullopt);
+  EXPECT_EQ(error("[1, 2, 3, 4]", "'start': 1, 'end': 3"), ErrorCategory::invalid_argument);
+  EXPECT_EQ(error("[1, 2, 3, 4]", "'start': 0, 'end': 4, 'step': 2"),
+            ErrorCategory::invalid_argument);
+  EXPECT_EQ(error(matrix("[2, 1]")), std::nullopt);
+  EXPECT_EQ(error(matrix("[4, 1]")), std::nullopt);
+  EXPECT_EQ(error(matrix("[3, 1]")), ErrorCategory::invalid_argument);
+  EXPECT_EQ(error(matrix("[1, 2]")), ErrorCategory::invalid_argument);
+}
+
+// A gradient that a node's script gives, to a leaf of two times two elements.
+std::string given(const std::string& first, const std::string& second = "null") {
+  return "'leaves': [{'name': 'x', 'value': {'shape': [2, 2], 'values': [1, 2, 3, 4]}}],"
+         "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x', 'x'], 'backward': {'returns': [" +
+         first + ", " + second +
+         "]}}], 'program': [{'do': 'forward'}, {'do': 'backward', 'roots': [{'value': 'y', 'seed': "
+         "{'shape': [2, 2], 'values': [5, 6, 7, 8]}}]}]";
+}
+
+TEST(CannotTell, OfGradientsThatDoNotFitTogether) {
+  const std::string rows =
+      "{'tensor': {'shape': [2, 2], 'sparse': {'indices': [[1]]}, 'values': [3, "
+      "4]}}";
+  const std::string elements =
+      "{'tensor': {'shape': [2, 2], 'sparse': {'indices': [[1], [0]]}, 'values': [5]}}";
+  EXPECT_EQ(reason_of(given(rows, elements)), "mixed sparse dimensions");
+  EXPECT_EQ(reason_of(given(rows, rows)), "");
+  EXPECT_EQ(reason_of(given("{'pass': 0, 'expand': [3, 2]}")),
+            "a shape that does not expand as asked");
+  EXPECT_EQ(reason_of(given("{'pass': 0, 'expand': [3, 2, 2]}")), "");
+}
+
 TEST(CannotTell, WhatNoClauseSpeaksOf) {
   for (const std::string node : {
            "'op': 'mul', 'inputs': ['sparse', 'a']",
@@ -228,6 +277,9 @@ TEST(CannotTell, WhatNoClauseSpeaksOf) {
            "'op': 'add', 'inputs': ['half', 'brain']",
            "'op': 'mm', 'inputs': ['wide', 'a']",
            "'op': 'mm', 'inputs': ['a', 'three']",
+           "'op': 'mm', 'inputs': ['wide', 'three']",
+           "'op': 'bmm', 'inputs': ['cube', 'cubes']",
+           "'op': 'bmm', 'inputs': ['cubes', 'cube']",
            "'op': 'expand', 'inputs': ['three'], 'shape': [2]",
            "'op': 'expand', 'inputs': ['wide'], 'shape': [3]",
            "'op': 'cat', 'inputs': ['a', 'single'], 'dim': 0",

@@ -76,7 +76,6 @@ Tensor* make_view(Graph& graph, Tensor* a, const Map& map, const Shape& shape) {
 }
 
 Tensor* view(Graph& graph, Tensor* a, const Map& map, const Shape& shape) {
-  if (graph.recording) graph.edge_of(*a);  // a view of a rewritten base gets its new history first
   Tensor* out = make_view(graph, a, map, shape);
   const Shape from = a->shape;
   graph.record({a}, {out}, [map, from](Graph& g, GraphNode&, const Gradients& d) {
@@ -176,7 +175,6 @@ Tensor* slice(Graph& graph, Tensor* a, std::int64_t dim, std::int64_t begin, std
 // (B043).
 Gradients unbind(Graph& graph, Tensor* a, std::int64_t dim) {
   const std::size_t d = dimension(dim, a->shape.size());
-  if (graph.recording) graph.edge_of(*a);
   Gradients parts;
   std::vector<Map> maps;
   for (std::int64_t i = 0; i < a->shape[d]; ++i) {
@@ -198,7 +196,6 @@ Gradients unbind(Graph& graph, Tensor* a, std::int64_t dim) {
 
 Tensor* view_as_real(Graph& graph, Tensor* a) {
   if (!is_complex(a->type)) throw Refused{ErrorCategory::invalid_argument};
-  if (graph.recording) graph.edge_of(*a);
   const bool single = a->type == ScalarType::complex64;
   Tensor* out = with_base(graph, a,
                           graph.view_as(*a, single ? ScalarType::float32 : ScalarType::float64,
@@ -210,7 +207,6 @@ Tensor* view_as_real(Graph& graph, Tensor* a) {
 
 Tensor* view_as_complex(Graph& graph, Tensor* a) {
   need_pairs(*a);
-  if (graph.recording) graph.edge_of(*a);
   const bool single = a->type == ScalarType::float32;
   Shape shape = a->shape;
   shape.pop_back();
