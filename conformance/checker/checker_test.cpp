@@ -131,6 +131,9 @@ TEST_F(CheckerOfEverything, Values) {
             "instead of a tensor)");
   EXPECT_EQ(found([&] { step("read").values.pop_back(); }),
             "ACC-1 | program[2] (read) | 2 values | 1 values");
+  for (ExpectedStep& expected : expectation_.steps) expected.value_known = std::vector<bool>();
+  EXPECT_EQ(found([&] { step("read").values[1]->values[0] = 7; }).substr(0, 5), "ACC-1")
+      << "without a list all are known";
 }
 
 TEST_F(CheckerOfEverything, LeafGradients) {
@@ -363,6 +366,10 @@ TEST_F(Checker, LeafLayout) {
   deeper.shape = {2, 3, 1};
   deeper.strides = {1, 2, 1};
   EXPECT_THAT(other(deeper), testing::ElementsAre("LEAF-2"));
+  TensorValue flat = *outcome_.leaf_grads[0];
+  flat.shape = {6};
+  flat.strides = {2};
+  EXPECT_THAT(other(flat), testing::ElementsAre("LEAF-2"));
   expectation_.leaf_grad_known[0] = false;
   EXPECT_EQ(found([&] { outcome_.leaf_grads[0]->strides = {3, 1}; }), "pass");
   expectation_.leaf_grad_known[0] = true;

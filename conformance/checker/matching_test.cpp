@@ -188,6 +188,20 @@ TEST(MatchingInOrder, TheFirstIsTheFirst) {
   EXPECT_THAT(evidence.surplus_events, ElementsAre(2));
 }
 
+// A node that was made twice, and of which one making ran.
+TEST(MatchingInOrder, AnotherMakingIsAnother) {
+  for (const std::int32_t making : {0, 1}) {
+    Scenario scenario;
+    Expectation expectation;
+    Outcome outcome;
+    expectation.events.emplace_back().event.instance = making;
+    outcome.events.emplace_back().instance = 1 - making;
+    const Evidence evidence({scenario, expectation, outcome});
+    EXPECT_THAT(evidence.events, ElementsAre(unmatched));
+    EXPECT_THAT(evidence.surplus_events, ElementsAre(0));
+  }
+}
+
 TEST(MatchingOfErrors, WhereNoneIsExpectedOneMayBeAllowed) {
   ExpectedStep expected;
   ErrorReport users;
