@@ -95,6 +95,11 @@ Buckets given_buckets(const std::vector<std::vector<std::int64_t>>& given,
   return buckets;
 }
 
+// No clause says whether they are averaged.
+void refuse_sparse(const Tensor& leaf) {
+  if (leaf.grad && leaf.grad->sparse) throw CannotTell("a sparse gradient in a bucket");
+}
+
 std::vector<std::int32_t> in_order(std::size_t size) {
   std::vector<std::int32_t> order(size);
   for (std::size_t i = 0; i < size; ++i) order[i] = static_cast<std::int32_t>(i);
@@ -138,17 +143,24 @@ void Reducers::drop(const ReducerStep& step) {
   const bool has_begun = std::any_of(
       rank.parameters.begin(), rank.parameters.end(),
       [](const Parameter& parameter) { return parameter.is_ready || parameter.arrivals > 0; });
-  if (has_begun) {
-    reset(step);
-  } else if (rank.state == Rank::State::open) {
-    rank.state = Rank::State::idle;
-  }
+  if (has_begun) reset(step);
   rank.is_made = false;
 }
 
 void Reducers::reset(const ReducerStep& step) {
   Rank& rank = rank_of(step);
-  if (rank.state == Rank::State::open) rank.state = Rank::State::failed;
+  if (rank.state == Rank::State::open) fail(rank);
+}
+
+// Buckets may have been reduced, and `.grad`s may be views of them.
+void Reducers::fail(Rank& rank) {
+  rank.state = Rank::State::failed;
+  for (Parameter& parameter : rank.parameters) parameter.leaf->grad_unknown = true;
+}
+
+bool Reducers::is_complete(const Rank& rank) {
+  return std::all_of(rank.parameters.begin(), rank.parameters.end(),
+                     [](const Parameter& parameter) { return parameter.is_ready; });
 }
 
 // RED-6: what the last pass did not bring is told here.
@@ -159,21 +171,17 @@ void Reducers::prepare(const ReducerStep& step, StepId id, const std::vector<Ten
     throw CannotTell("a rank that goes on before the others can have come");
   }
   if (rank.state == Rank::State::open) {
-    rank.state = Rank::State::failed;
+    fail(rank);
     throw error_of(ErrorCategory::reducer, "RED-6");
   }
   open(group, rank, outputs);
-  const bool counts = group.reducer->static_graph && !rank.has_counted;
-  const bool is_complete =
-      std::all_of(rank.parameters.begin(), rank.parameters.end(),
-                  [](const Parameter& parameter) { return parameter.is_ready; });
-  if (is_complete && !counts) wait(group, rank, id);
+  if (is_complete(rank)) wait(group, rank, id);
 }
 
 // RED-5: what the outputs do not lead to counts as ready.
 void Reducers::open(const Group& group, Rank& rank, const std::vector<Tensor*>& outputs) {
   const Reducer& reducer = *group.reducer;
-  if (reducer.rebuild && rank.passes == 1 && !rank.has_rebuilt) {
+  if (reducer.rebuild && rank.passes == 1) {
     std::vector<std::int32_t> order = group.order;
     for (const std::int32_t index : in_order(rank.parameters.size())) {
       if (std::find(order.begin(), order.end(), index) == order.end()) order.push_back(index);
@@ -181,7 +189,6 @@ void Reducers::open(const Group& group, Rank& rank, const std::vector<Tensor*>& 
     std::vector<Tensor*> leaves;
     for (const Parameter& parameter : rank.parameters) leaves.push_back(parameter.leaf);
     rank.buckets = fill_buckets(leaves, reducer.bucket_bytes, order);
-    rank.has_rebuilt = true;
     ++rank.collectives;
   }
   absl::flat_hash_set<const GraphNode*> reached;
@@ -202,7 +209,7 @@ void Reducers::open(const Group& group, Rank& rank, const std::vector<Tensor*>& 
   for (Parameter& parameter : rank.parameters) {
     parameter.arrivals = 0;
     if (reducer.static_graph) {
-      parameter.is_ready = rank.has_counted && parameter.expected == 0;
+      parameter.is_ready = parameter.expected == 0;
     } else {
       parameter.is_ready =
           reducer.find_unused && !reached.contains(graph_.accumulator_of(*parameter.leaf));
@@ -226,34 +233,36 @@ void Reducers::note_arrival(Tensor& leaf, bool is_defined) {
   }
 }
 
+// The first pass of a static graph tells how often each parameter is used.
+bool Reducers::counts(const Reducer& reducer, const Rank& rank) {
+  return reducer.static_graph && rank.passes == 0;
+}
+
 void Reducers::arrive(const Reducer& reducer, Rank& rank, std::int32_t index) {
   Parameter& parameter = rank.parameters[at(index)];
+  refuse_sparse(*parameter.leaf);
   rank.is_touched = true;
   ++parameter.arrivals;
   if (parameter.is_ready) throw error_of(ErrorCategory::reducer, "RED-6");
-  const bool counts = reducer.static_graph && !rank.has_counted;
-  if (counts ? parameter.arrivals == 1 : parameter.arrivals == parameter.expected) {
+  if (parameter.arrivals == parameter.expected) {
     rank.arrived.push_back(index);
+    parameter.is_ready = !counts(reducer, rank);
   }
-  if (!counts) parameter.is_ready = parameter.arrivals >= parameter.expected;
 }
 
 void Reducers::end_pass(StepId pass, bool succeeded) {
   for (Group& group : groups_) {
     for (Rank& rank : group.ranks) {
-      if (rank.state != Rank::State::open || !rank.is_touched) continue;
+      if (!rank.is_touched) continue;
       rank.is_touched = false;
       if (!succeeded) {
-        rank.state = Rank::State::failed;
+        fail(rank);
         continue;
       }
-      if (group.reducer->static_graph && !rank.has_counted) {
+      if (counts(*group.reducer, rank)) {
         for (Parameter& parameter : rank.parameters) parameter.is_ready = true;
       }
-      if (std::all_of(rank.parameters.begin(), rank.parameters.end(),
-                      [](const Parameter& parameter) { return parameter.is_ready; })) {
-        wait(group, rank, pass);
-      }
+      if (is_complete(rank)) wait(group, rank, pass);
     }
   }
 }
@@ -267,8 +276,8 @@ void Reducers::wait(Group& group, Rank& rank, StepId in) {
   }
 }
 
-bool Reducers::asks_for_use(const Group& group) const {
-  if (group.reducer->static_graph) return !group.ranks[0].has_counted;
+bool Reducers::asks_for_use(const Group& group) {
+  if (group.reducer->static_graph) return counts(*group.reducer, group.ranks[0]);
   return group.reducer->find_unused;
 }
 
@@ -284,8 +293,7 @@ void Reducers::average(Group& group) {
     ++rank.passes;
     rank.launches = rank.buckets.size();
     rank.collectives += static_cast<std::int64_t>(rank.buckets.size()) + (asks ? 1 : 0);
-    if (group.reducer->static_graph && !rank.has_counted) {
-      rank.has_counted = true;
+    if (group.reducer->static_graph) {
       for (Parameter& parameter : rank.parameters) parameter.expected = parameter.arrivals;
     }
   }
@@ -309,6 +317,7 @@ void Reducers::average_parameter(Group& group, std::size_t index, bool asks) {
   const Tensor& first = *all[0]->leaf;
   Array mean{first.type, first.shape, Numbers(static_cast<std::size_t>(count(first.shape)))};
   for (const Parameter* parameter : all) {
+    refuse_sparse(*parameter->leaf);
     if (!parameter->leaf->grad) continue;
     const Array gradient = elements_of(*parameter->leaf->grad);
     for (std::size_t i = 0; i < mean.values.size(); ++i) mean.values[i] += gradient.values[i];
@@ -318,7 +327,7 @@ void Reducers::average_parameter(Group& group, std::size_t index, bool asks) {
   }
   for (const Parameter* parameter : all) {
     Tensor& leaf = *parameter->leaf;
-    if (leaf.grad && !leaf.grad->sparse) {
+    if (leaf.grad) {
       write_elements(*leaf.grad, mean.values);
       ++leaf.grad->version->number;
     } else {

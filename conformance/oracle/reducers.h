@@ -49,9 +49,7 @@ class Reducers {
     enum class State : std::uint8_t { idle, open, waiting, failed };
     bool is_made = false;
     State state = State::idle;
-    bool is_touched = false;   // a gradient came in the pass that runs
-    bool has_counted = false;  // in a static graph
-    bool has_rebuilt = false;
+    bool is_touched = false;  // a gradient came in the pass that runs
     StepId waits_in = no_id;
     std::vector<Parameter> parameters;
     std::vector<std::int32_t> arrived;  // in the order of becoming ready
@@ -68,12 +66,15 @@ class Reducers {
   };
 
   Rank& rank_of(const ReducerStep& step);
+  static void fail(Rank& rank);
+  static bool is_complete(const Rank& rank);
+  static bool counts(const Reducer& reducer, const Rank& rank);
   void arrive(const Reducer& reducer, Rank& rank, std::int32_t index);
   void open(const Group& group, Rank& rank, const std::vector<Tensor*>& outputs);
   void wait(Group& group, Rank& rank, StepId in);
   void average(Group& group);
   void average_parameter(Group& group, std::size_t index, bool asks);
-  bool asks_for_use(const Group& group) const;
+  static bool asks_for_use(const Group& group);
 
   Graph& graph_;
   std::vector<Group> groups_;
