@@ -40,9 +40,9 @@ struct ExpectedEvent {
   // A node's entry: the device whose thread it must run on (DEV-1, DEV-3); the CPU stands for the
   // thread of the pass's caller. Unset where that is free.
   std::optional<Device> device = std::nullopt;
-  // Events of this kind, subject and instance have no order among them (several threads of the
-  // program make them, passes run side by side, an earlier one may be missing): they match in any
-  // order, and no constraint refers to them.
+  // Events of this kind, subject and instance have no order among them (threads of the program that
+  // run side by side make them, or passes that do, or an earlier one may be missing): they match in
+  // any order, and no constraint refers to them.
   bool any_order = false;
   // The clause that a missing, surplus or different event of this kind breaks.
   const char* clause = "TOPO-1";

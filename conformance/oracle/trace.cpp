@@ -24,12 +24,6 @@ Trace::Seen& Trace::seen(const Event& event) {
   return seen(events_, static_cast<std::size_t>(event.kind), event.subject);
 }
 
-void Trace::note(Seen& entry) {
-  if (entry.times > 0 && entry.thread != thread) entry.mixed = true;
-  entry.thread = thread;
-  ++entry.times;
-}
-
 std::int32_t Trace::emit(EventKind kind, std::int32_t subject, std::int32_t instance,
                          const char* clause, const char* order) {
   const std::int32_t index = event_count();
@@ -48,27 +42,22 @@ std::int32_t Trace::emit(EventKind kind, std::int32_t subject, std::int32_t inst
 }
 
 std::int32_t Trace::node(EventKind kind, NodeId subject, std::int32_t instance) {
-  note(seen(events_, static_cast<std::size_t>(kind), subject));
   return emit(kind, subject, instance, "TOPO-1", "TOPO-1");
 }
 
 std::int32_t Trace::other(EventKind kind, std::int32_t subject, const char* clause,
                           const char* order) {
-  Seen& entry = seen(events_, static_cast<std::size_t>(kind), subject);
-  const std::int32_t occurrence = entry.times;
-  note(entry);
+  const std::int32_t occurrence = seen(events_, static_cast<std::size_t>(kind), subject).times++;
   return emit(kind, subject, occurrence, clause, order);
 }
 
 ExpectedStep& Trace::step(StepId id) {
-  Seen& entry = seen(steps_, 0, id);
   ExpectedStep& step = expectation_.steps.emplace_back();
   step.result.step = id;
-  step.result.occurrence = entry.times;
+  step.result.occurrence = seen(steps_, 0, id).times++;
   step.result.thread = static_cast<std::int16_t>(thread);
   step.required = required;
   step_events_.push_back(cursor.empty() ? -1 : cursor.front().event);
-  note(entry);
   return step;
 }
 
@@ -77,8 +66,8 @@ ExpectedStep& Trace::step(StepId id) {
 // first. That fails where two of them are unordered (the same node in two passes that run side by
 // side), or where an earlier one may be missing. Those match in any order.
 
-// Whether the constraints put one event before another. They are in the order of what they
-// constrain.
+// Whether the constraints put one event before another, or before = -1, the start, which is before
+// all. They are in the order of what they constrain.
 bool Trace::is_ordered(std::int32_t before, std::int32_t after) {
   ++searches_;
   todo_.assign(1, after);
@@ -98,9 +87,7 @@ bool Trace::is_ordered(std::int32_t before, std::int32_t after) {
 }
 
 void Trace::compare_with_last(Seen& entry, std::int32_t event, bool is_required) {
-  if (entry.times > 1 && !entry.mixed && entry.last != -1 && event != -1) {
-    entry.mixed = !entry.last_required || !is_ordered(entry.last, event);
-  }
+  if (!entry.mixed) entry.mixed = !entry.last_required || !is_ordered(entry.last, event);
   entry.last = event;
   entry.last_required = is_required;
 }
@@ -125,7 +112,7 @@ void Trace::find_what_follows_all() {
       all = std::max(all, follows_all_to_[at(before)]);
       const std::int32_t line = line_[at(before)];
       reached[at(line)] = std::max(reached[at(line)], before);
-      if (line_[at(e)] == no_id && last_on_line[at(line)] == before) line_[at(e)] = line;
+      if (last_on_line[at(line)] == before) line_[at(e)] = line;
     }
     while (all + 1 < e && reached[at(line_[at(all + 1)])] > all) ++all;
     for (const auto& constraint : followed) reached[at(line_[at(constraint.before)])] = -1;
@@ -148,7 +135,9 @@ void Trace::find_mixed() {
   visited_.assign(count, 0);
   find_what_follows_all();
   for (std::int32_t i = 0; i < static_cast<std::int32_t>(count); ++i) {
-    compare_with_last(seen(event(i).event), i, event(i).required);
+    Seen& entry = seen(event(i).event);
+    entry.devices_differ |= entry.last != -1 && event(entry.last).device != event(i).device;
+    compare_with_last(entry, i, event(i).required);
   }
   for (std::size_t i = 0; i < expectation_.steps.size(); ++i) {
     const ExpectedStep& step = expectation_.steps[i];
@@ -156,37 +145,18 @@ void Trace::find_mixed() {
   }
 }
 
-// Of a leaf's accumulation in two passes, say, of which one is nested on a device: whichever came
-// first may be either.
-void Trace::forget_devices_of_mixed() {
-  for (auto& row : events_) {
-    for (Seen& entry : row) entry.last = -1;
-  }
-  const auto count = event_count();
-  for (std::int32_t i = 0; i < count; ++i) {
-    if (!event(i).any_order) continue;
-    Seen& entry = seen(event(i).event);
-    if (entry.last == -1) entry.device = event(i).device;
-    if (entry.device != event(i).device) entry.device.reset();
-    entry.last = i;
-  }
-  for (std::int32_t i = 0; i < count; ++i) {
-    if (event(i).any_order && !seen(event(i).event).device) event(i).device.reset();
-  }
-}
-
 void Trace::settle() {
   find_mixed();
-  bool mixed = false;
   for (ExpectedEvent& expected : expectation_.events) {
-    expected.any_order = seen(expected.event).mixed;
-    mixed |= expected.any_order;
+    const Seen& entry = seen(expected.event);
+    expected.any_order = entry.mixed;
+    // Of a leaf's accumulation in two passes, say, of which one is nested on a device: whichever
+    // came first may be either.
+    if (entry.mixed && entry.devices_differ) expected.device.reset();
   }
   for (ExpectedStep& step : expectation_.steps) {
     step.any_order = seen(steps_, 0, step.result.step).mixed;
   }
-  if (!mixed) return;
-  forget_devices_of_mixed();
   std::erase_if(expectation_.order, [&](const OrderConstraint& constraint) {
     return event(constraint.before).any_order || event(constraint.after).any_order;
   });

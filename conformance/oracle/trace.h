@@ -58,11 +58,10 @@ class Trace {
  private:
   struct Seen {
     std::int32_t times = 0;
-    std::int32_t thread = 0;
     bool mixed = false;      // what is like it has no order, or may be missing
     std::int32_t last = -1;  // the event, or the event before the step, that was seen last
     bool last_required = true;
-    std::optional<Device> device;  // of the first one; what is mixed must agree on it
+    bool devices_differ = false;
   };
   using Table = std::vector<std::vector<Seen>>;
   static constexpr std::size_t usual_steps = 16;  // for speed alone
@@ -70,13 +69,11 @@ class Trace {
 
   static std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
   static Seen& seen(Table& table, std::size_t row, std::int32_t column);
-  void note(Seen& entry);
   std::int32_t emit(EventKind kind, std::int32_t subject, std::int32_t instance, const char* clause,
                     const char* order);
   Seen& seen(const Event& event);
   void find_what_follows_all();
   void find_mixed();
-  void forget_devices_of_mixed();
   void compare_with_last(Seen& entry, std::int32_t event, bool is_required);
   bool is_ordered(std::int32_t before, std::int32_t after);
 
