@@ -9,7 +9,7 @@ namespace gradcts::oracle {
 
 NodeHooks& GraphNode::make_hooks() {
   if (!hooks) hooks = std::make_unique<NodeHooks>();
-  if (hooks->tensor.size() < slots.size()) hooks->tensor.resize(slots.size());
+  hooks->tensor.resize(slots.size());
   return *hooks;
 }
 
@@ -65,10 +65,6 @@ Tensor* Graph::view(const Tensor& tensor, const Map& elements, Shape shape) {
   Tensor* result = alias(tensor);
   result->shape = std::move(shape);
   const std::size_t width = is_complex(tensor.type) ? 2 : 1;
-  if (!tensor.parts && width == 1) {
-    result->parts = elements;
-    return result;
-  }
   auto parts = std::make_shared<Elements>();
   parts->reserve(elements->size() * width);
   for (std::int32_t element : *elements) {
@@ -117,7 +113,6 @@ void Graph::renew_history(Tensor& view) {
   const Shape shape = base.shape;
   const bool complex_base = is_complex(base.type);
   GraphNode* node = make_node({&base}, [=](Graph& g, GraphNode&, const Gradients& d) {
-    if (!d[0]) return Gradients{nullptr};
     Tensor* whole = put(g, parts_of(g, d[0]), map, shape_of_parts(shape, complex_base));
     return Gradients{complex_base ? joined(g, whole) : whole};
   });
@@ -127,7 +122,7 @@ void Graph::renew_history(Tensor& view) {
 
 bool Graph::records(const Gradients& inputs) const {
   return recording && std::any_of(inputs.begin(), inputs.end(),
-                                  [](const Tensor* input) { return input && tracked(*input); });
+                                  [](const Tensor* input) { return tracked(*input); });
 }
 
 GraphNode* Graph::make_node(const Gradients& inputs, Backward backward) {

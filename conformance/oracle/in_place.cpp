@@ -10,7 +10,7 @@ namespace {
 
 void check_in_place(const Graph& graph, const Tensor& a) {
   const Tensor& owner = a.base ? *a.base : a;
-  if (graph.recording && !owner.origin.node && owner.requires_grad) {
+  if (graph.recording && owner.requires_grad) {
     throw Refused{ErrorCategory::in_place};
   }
   if (a.parts) {
@@ -151,9 +151,8 @@ Tensor* copy_in_place(Graph& graph, Tensor* a, Tensor* b) {
   Tensor* out = graph.make(std::move(copy), a->device);
   const Slot before{a->type, a->device, a->shape, nullptr};
   graph.record({a, b}, {out}, [b, before](Graph& g, GraphNode& n, const Gradients& d) {
-    Tensor* of_b = n.edges[1].node ? fit(g, d[0], *b) : nullptr;
-    if (of_b && of_b->device != b->device) of_b = to_device(g, of_b, b->device);
-    return Gradients{n.edges[0].node ? zeros(g, before) : nullptr, of_b};
+    return Gradients{n.edges[0].node ? zeros(g, before) : nullptr,
+                     n.edges[1].node ? to_device(g, fit(g, d[0], *b), b->device) : nullptr};
   });
   return store(graph, a, out);
 }

@@ -296,6 +296,14 @@ TEST(CannotTell, WhatNoClauseSpeaksOf) {
   }
 }
 
+TEST(CannotTell, ThePartsOfASparseTensor) {
+  EXPECT_EQ(reason_of("'leaves': [{'name': 'z', 'value': {'type': 'complex128', 'shape': [2], "
+                      "'values': [[1, 2]], 'sparse': {'indices': [[1]]}}, 'requires_grad': false}],"
+                      "'nodes': [{'name': 'y', 'op': 'view_as_real', 'inputs': ['z']}],"
+                      "'program': [{'do': 'forward'}]"),
+            "a view of a sparse tensor");
+}
+
 // ---- Types
 // ----------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-#include <algorithm>
+#include <iterator>
 
 #include "conformance/oracle/interpreter.h"
 
@@ -10,8 +10,9 @@ namespace gradcts {
 
 namespace {
 
-// A nested pass nests the oracle's own calls. So many levels fit on an ordinary stack; scenarios
-// that can nest deeper are given a stack of their own.
+// A nested pass nests the oracle's own calls, no deeper than there are scripts unless a script runs
+// itself. So many levels fit on an ordinary stack; scenarios that can nest deeper are given a stack
+// of their own.
 constexpr std::int32_t ordinary_depth = 400;
 constexpr std::int32_t deep_depth = 20000;
 constexpr std::size_t deep_stack_bytes = std::size_t{1}
@@ -53,28 +54,13 @@ bool tell_on_deep_stack(Work& work) {
   return started;
 }
 
-// How many scripts start passes: nesting goes no deeper, unless a script runs itself.
-std::int32_t scripts_with_passes(const Scenario& scenario) {
-  std::int32_t scripts = 0;
-  const auto count = [&](const Steps& steps) {
-    bool starts = false;
-    for_each_step(
-        steps, [&](const Step& step) { starts |= std::holds_alternative<PassStep>(step.action); });
-    scripts += starts ? 1 : 0;
-  };
-  for (const Node& node : scenario.nodes) {
-    if (node.custom) count(node.custom->backward.steps);
-  }
-  for (const Hook& hook : scenario.hooks) count(hook.script.steps);
-  for (const Callback& callback : scenario.callbacks) count(callback.steps);
-  return scripts;
-}
-
 }  // namespace
 
 Expectation expect(const Scenario& scenario, const Dialect& dialect) {
   Work work{scenario, dialect, {}};
-  const bool deep = scripts_with_passes(scenario) >= ordinary_depth;
+  const auto scripts_at_most =
+      std::ssize(scenario.nodes) + std::ssize(scenario.hooks) + std::ssize(scenario.callbacks);
+  const bool deep = scripts_at_most >= ordinary_depth;
   if (!deep || !tell_on_deep_stack(work)) tell(work);
   return std::move(work.expectation);
 }
