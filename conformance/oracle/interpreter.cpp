@@ -84,12 +84,10 @@ const char* clause_of(ObserveStep::What what) {
   }
 }
 
-// HOOK-9. What a pack or unpack hook returned: one tensor, or nothing and so what it was given.
+// HOOK-9. What a pack or unpack hook returned: one result, or nothing and so what it was given.
 Tensor* one_of_pair(const std::optional<Gradients>& returned, Tensor* given) {
   if (!returned) return given;
-  if (returned->size() != 1 || !(*returned)[0]) {
-    throw error_of(ErrorCategory::hook_result, "HOOK-9");
-  }
+  if (returned->size() != 1) throw error_of(ErrorCategory::hook_result, "HOOK-9");
   return (*returned)[0];
 }
 
@@ -410,6 +408,7 @@ void Interpreter::pack(SavedTensor& saved) {
     throw error_of(ErrorCategory::in_place, "HOOK-9", {ErrorCategory::hook_result});
   }
   saved.packed = one_of_pair(returned, saved.tensor);
+  if (!saved.packed) throw CannotTell("a pack hook that packs nothing");
 }
 
 void Interpreter::unpack_saved(GraphNode& node) {
@@ -417,6 +416,7 @@ void Interpreter::unpack_saved(GraphNode& node) {
     if (saved.hook == no_id) continue;
     saved.unpacked =
         one_of_pair(run_hook(saved.hook, EventKind::unpack, {saved.packed}), saved.packed);
+    if (!saved.unpacked) throw error_of(ErrorCategory::hook_result, "HOOK-9");
   }
 }
 
@@ -942,7 +942,7 @@ void Interpreter::perform(const RequiresGradStep& step, const Step&, Errors) {
   Tensor* tensor = defined(step.value);
   if (Graph::tracked(*tensor) && !graph_.edge_of(*tensor).node->leaf) {
     if (!step.on) throw Refused{ErrorCategory::invalid_argument, nullptr};
-    return;
+    throw CannotTell("requires_grad of what has a history");  // nothing to do, or an error
   }
   if (!is_differentiable(tensor->type)) throw CannotTell("requires_grad of integers");
   tensor->requires_grad = step.on;
