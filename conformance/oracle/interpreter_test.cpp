@@ -672,6 +672,12 @@ TEST(Unordered, AGradientIsReadWhereTheOtherAddsNothing) {
               ElementsAre(true));
 }
 
+TEST(Unordered, AValueThatOneAloneKeepsIsKnown) {
+  std::string body = tied("", "{'do': 'keep', 'as': 'k'}");
+  body.replace(body.rfind(']'), 1, ", {'do': 'read', 'values': ['k', 'x']}]");
+  EXPECT_THAT(Told(body).step("read").value_known, ElementsAre(true, true));
+}
+
 // The second value is not there to be read, so the step's result holds none.
 TEST(Unordered, AStepThatFailedReadNothing) {
   const std::string reads = "{'do': 'try', 'steps': [{'do': 'read', 'grads': ['x', 'n']}]}";
