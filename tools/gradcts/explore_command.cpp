@@ -16,6 +16,7 @@
 #include "conformance/runner/judge.h"
 #include "conformance/scenario/file_text.h"
 #include "conformance/scenario/json.h"
+#include "fuzz/shrink.h"
 #include "tools/gradcts/command.h"
 #include "tools/gradcts/interrupt.h"
 
@@ -36,9 +37,13 @@ struct ExploreFlags {
   std::uint64_t step_bound = 20'000;
   double timeout = 60;
   std::string frontier;
+  std::string small;
 };
 
 constexpr std::uint64_t default_samples = 10'000;
+// For a smaller scenario, even if the first schedule of the one that was found fails.
+constexpr std::uint64_t least_samples = 20;
+constexpr std::uint64_t samples_of_a_crash = 1'000;  // it leaves the count of the last progress
 
 std::string with_commas(std::uint64_t number) {
   std::string text = std::to_string(number);
@@ -60,18 +65,12 @@ class ExploreCommand {
     refuse_forks();
     engine_ = find_engine_to_explore(options_.engine);
     fill_request();
-    const std::atomic<bool>& stop = stop_when_interrupted();
-    const Exploration exploration =
-        explore(engine_, request_, [this](const ExploreCounts& c) { show_progress(c); },
-                milliseconds(options_.timeout), &stop);
-    clear_progress();
-    if (exploration.answer.kind == ExploreAnswer::Kind::unusable) {
-      throw std::runtime_error(fmt::format("{}: {}", id(), exploration.answer.text));
-    }
+    Exploration exploration = explore_all();
     save_frontier(exploration.answer);
+    if (exploration.failed() && !options_.small.empty()) exploration = shrink_scenario(exploration);
     if (exploration.failed()) show_failure(exploration);
     print(conclusion(exploration));
-    if (stop && !exploration.failed()) throw std::runtime_error(interrupted_in_words());
+    if (stop_ && !exploration.failed()) throw std::runtime_error(interrupted_in_words());
     return exploration.failed() ? not_as_expected : as_expected;
   }
 
@@ -85,8 +84,21 @@ class ExploreCommand {
     });
   }
 
+  Exploration explore_all() {
+    const Exploration exploration =
+        explore(engine_, request_, [this](const ExploreCounts& c) { show_progress(c); },
+                milliseconds(options_.timeout), &stop_);
+    clear_progress();
+    if (exploration.answer.kind == ExploreAnswer::Kind::unusable) {
+      throw std::runtime_error(fmt::format("{}: {}", id(), exploration.answer.text));
+    }
+    return exploration;
+  }
+
   void fill_request() {
-    if (!options_.frontier.empty()) or_wrong_use([&] { check_writable(options_.frontier); });
+    for (const std::string& file : {options_.frontier, options_.small}) {
+      if (!file.empty()) or_wrong_use([&] { check_writable(file); });
+    }
     const bool searches = options_.strategy == "exhaustive";
     request_.engine = engine_.path;
     request_.scenario = write_scenario(*planned_.scenario);
@@ -108,12 +120,16 @@ class ExploreCommand {
   // ---- Progress ----
 
   void show_progress(const ExploreCounts& counts) {
-    if (isatty(STDERR_FILENO) == 0) return;
     std::string line = number_of(counts.schedules, "schedule");
     if (request_.strategy == "exhaustive") {
       line +=
           fmt::format(", {} open, complete to {}", with_commas(counts.open), counts.complete_to);
     }
+    show_progress(line);
+  }
+
+  void show_progress(const std::string& line) {
+    if (isatty(STDERR_FILENO) == 0) return;
     std::fputs(fmt::format("\r\033[K{}: {}", id(), line).c_str(), stderr);
     shown_ = true;
   }
@@ -162,7 +178,7 @@ class ExploreCommand {
   // Of one kind, and by the same clause.
   std::string signature(const Exploration& exploration) {
     const Verdict verdict = verdict_of(exploration);
-    std::string text = exploration.answer.how;
+    std::string text = exploration.crash.empty() ? exploration.answer.how : "crash";
     if (!verdict.findings.empty()) text += " " + verdict.findings.front().clause;
     return text;
   }
@@ -194,6 +210,54 @@ class ExploreCommand {
     if (!options_.suites.empty()) command += " --suites " + shell_word(options_.suites);
     return command + " " +
            (shown.crash.empty() ? "--schedule " + shell_word(shown.answer.schedule) : shown.taking);
+  }
+
+  // ---- A smaller scenario ----
+
+  void take(const Scenario& scenario) {
+    smaller_ = scenario;
+    planned_.scenario = &smaller_;
+    expectation_.reset();
+    request_.scenario = write_scenario(scenario);
+  }
+
+  // How the first schedule fails that does; empty where none does.
+  std::string failure_of(const Scenario& scenario) {
+    take(scenario);
+    if (request_.scenario == tried_) return failure_of_tried_;  // under control it fails again
+    const Exploration exploration =
+        explore(engine_, request_, [](const ExploreCounts&) {}, milliseconds(options_.timeout), &stop_);
+    tried_ = request_.scenario;
+    failure_of_tried_ = exploration.failed() ? signature(exploration) : "";
+    show_progress("making the scenario smaller");
+    return failure_of_tried_;
+  }
+
+  // A smaller scenario counts when one of about as many schedules as it took, chosen in the same
+  // way, fails alike. Its failure takes the place of the one that was found.
+  Exploration shrink_scenario(const Exploration& found) {
+    const std::size_t size = fuzz::size_of(*planned_.scenario);
+    request_.schedules = found.answer.counts.schedules +
+                         (found.crash.empty() ? least_samples : samples_of_a_crash);
+    request_.keeps_frontier = false;
+    const fuzz::Shrunk shrunk = fuzz::shrink(*planned_.scenario, [&](const Scenario& candidate) {
+      return stop_ ? "" : failure_of(candidate);
+    });
+    clear_progress();
+    take(shrunk.scenario);
+    write_file(options_.small, write_scenario(shrunk.scenario).dump(2) + "\n");
+    if (stop_) throw std::runtime_error("interrupted; what was written is the smallest so far");
+    options_.target = options_.small;
+    options_.suites.clear();
+    print(fmt::format("{}: size {} from {}, {} runs of up to {}, in {}\n", id(),
+                      fuzz::size_of(shrunk.scenario), size, shrunk.tries,
+                      number_of(request_.schedules, "schedule"), options_.small));
+    Exploration again = explore_all();
+    if (again.failed()) return again;
+    throw std::runtime_error(
+        fmt::format("{}: failed, and then not, under the same schedules: threads outside control "
+                    "have a part in it",
+                    id()));
   }
 
   // ---- The last lines ----
@@ -243,6 +307,10 @@ class ExploreCommand {
   ExploreRequest request_;
   std::optional<Expectation> expectation_;
   bool shown_ = false;
+  const std::atomic<bool>& stop_ = stop_when_interrupted();
+  Scenario smaller_;
+  Json tried_;
+  std::string failure_of_tried_;
 };
 
 }  // namespace
@@ -296,6 +364,11 @@ void add_explore_command(CLI::App& program, int& status) {
       .add_option("--frontier", options->frontier,
                   "Exhaustive: keep what is open in this file, and go on from it if it is there")
       ->type_name("FILE");
+  command
+      .add_option("--shrink", options->small,
+                  "When a schedule fails, make the scenario small too, and write it to this file")
+      ->type_name("FILE")
+      ->excludes("--schedule");
   add_timeout_option(command, options->timeout, "one schedule");
   command.footer(
       "Example:\n  gradcts explore thread/callers/own-graphs/2 --strategy pos --schedules "

@@ -1,9 +1,11 @@
-"""Tests of `gradcts fuzz`, `shrink` and `emit`: what people type, and what they then have in hand.
+"""Tests of `gradcts fuzz`, `shrink`, `emit` and `explore --shrink`: what people type, and what they then have in hand.
 
 Usage: fuzz_command_test.py GRADCTS REFERENCE_ADAPTER LYING_ADAPTERS SOURCES COMPILER [TestCase...]
 """
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -93,6 +95,17 @@ class Fuzz(unittest.TestCase):
         arguments = (GRADCTS, "shrink", self.path("case.json"), "--engine", LIAR, "--out", self.path("small.json"))
         self.assertNotIn("known finding", run(*arguments).stderr)
         self.assertIn("case.json: known finding all, size", run(*arguments, "--known", self.path("known.json")).stderr)
+
+    def test_a_scenario_and_its_schedule_become_small_together(self):
+        found = run(GRADCTS, "explore", "thread/callers/own-graphs/2", "--engine", LIAR, "--strategy", "pos", "--shrink",
+                    self.path("small.json"))
+        self.assertEqual(found.returncode, 1, found.stderr)
+        size, before = map(int, re.search(r"size ([0-9]+) from ([0-9]+)", found.stdout).groups())
+        self.assertLess(size, before)
+        command = re.search(r"gradcts (explore .*--schedule \S+)", found.stdout)[1]
+        again = run(GRADCTS, *shlex.split(command))
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+        self.assertIn("1 schedule: FAILED (outcome)", again.stdout)
 
     def test_nothing_to_shrink(self):
         with open(self.path("case.json"), "w") as file:
