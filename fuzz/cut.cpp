@@ -47,6 +47,8 @@ class Cutter {
   // First references are dropped (old numbers), then all are renumbered.
   void drop_references();
   bool drop_hooks();
+  void drop_announcements();
+  void filter_reducers();
   bool drop_unmade_values();
   void filter(Steps& steps);
   bool stays(Step& step);
@@ -74,6 +76,7 @@ class Cutter {
 
   Scenario s_;
   Renaming values_, nodes_, leaves_, hooks_, callbacks_, streams_, barriers_, locks_;
+  Renaming announcements_, futures_, reducers_;
   std::size_t old_nodes_ = 0;
 };
 
@@ -87,6 +90,9 @@ Cutter::Cutter(Scenario scenario, const Cut& cut)
       streams_(without_these(s_.streams.size(), cut.streams)),
       barriers_(without_these(s_.barriers.size(), cut.barriers)),
       locks_(without_these(s_.locks.size(), cut.locks)),
+      announcements_(without_these(s_.announcements.size(), cut.announcements)),
+      futures_(without_these(s_.futures.size(), cut.futures)),
+      reducers_(without_these(s_.reducers.size(), cut.reducers)),
       old_nodes_(s_.nodes.size()) {
   for (const NodeId node : cut.nodes) {
     for (const ValueId output : s_.nodes[at(node)].outputs) values_[at(output)] = no_id;
@@ -135,6 +141,8 @@ void Cutter::filter_inputs(PassStep& pass) {
 }
 
 bool Cutter::stays(PassStep& pass) {
+  if (pass.future != no_id && futures_[at(pass.future)] == no_id) return false;
+  std::erase_if(pass.announced, [&](AnnouncementId id) { return announcements_[at(id)] == no_id; });
   const bool had_roots = !pass.roots.empty();
   std::erase_if(pass.roots, [&](Root& root) {
     root.value = values_[at(root.value)];
@@ -169,7 +177,9 @@ bool Cutter::stays(Step& step) {
     return !read->values.empty() || !read->grads.empty();
   }
   if (auto* change = std::get_if<ChangeStep>(&action)) return value_stays(change->value);
-  if (auto* keep = std::get_if<KeepStep>(&action)) return values_[at(keep->as)] != no_id;
+  if (auto* keep = std::get_if<KeepStep>(&action)) {
+    return values_[at(keep->as)] != no_id && (keep->grad_of == no_id || value_stays(keep->grad_of));
+  }
   if (auto* drop = std::get_if<DropStep>(&action)) {
     filter(drop->values);
     return !drop->values.empty();
@@ -188,6 +198,22 @@ bool Cutter::stays(Step& step) {
   if (auto* stream = std::get_if<StreamStep>(&action)) {
     return streams_[at(stream->stream)] != no_id &&
            (stream->waits_for == no_id || streams_[at(stream->waits_for)] != no_id);
+  }
+  if (auto* deliver = std::get_if<DeliverStep>(&action)) {
+    if (announcements_[at(deliver->announcement)] == no_id) return false;
+    return deliver->gradient.value == no_id || value_stays(deliver->gradient.value);
+  }
+  if (auto* wait = std::get_if<WaitStep>(&action)) return futures_[at(wait->future)] != no_id;
+  if (auto* then = std::get_if<WhenDoneStep>(&action)) {
+    return futures_[at(then->future)] != no_id && callbacks_[at(then->callback)] != no_id;
+  }
+  if (auto* redirect = std::get_if<RedirectStep>(&action)) {
+    return node_stays(redirect->node) && (redirect->to == no_id || value_stays(redirect->to));
+  }
+  if (auto* close = std::get_if<CloseHooksStep>(&action)) return hooks_[at(close->hook)] != no_id;
+  if (auto* reducer = std::get_if<ReducerStep>(&action)) {
+    filter(reducer->outputs);
+    return reducers_[at(reducer->reducer)] != no_id;
   }
   if (auto* with = std::get_if<WithStep>(&action)) {
     if (with->stream != no_id && streams_[at(with->stream)] == no_id) {
@@ -240,7 +266,7 @@ void Cutter::filter(Script& script) {
   if (script.returns) filter_terms(*script.returns);
 }
 
-// A node saves its inputs or outputs, and multiplies by what it saves.
+// A node saves its inputs, its outputs or leaves, and multiplies by what it saves.
 void Cutter::filter_custom(Node& node) {
   CustomNode& custom = *node.custom;
   filter(custom.saves);
@@ -249,7 +275,8 @@ void Cutter::filter_custom(Node& node) {
     return std::find(list.begin(), list.end(), value) != list.end();
   };
   std::erase_if(custom.saves, [&](ValueId value) {
-    return !among(value, node.inputs) && !among(value, node.outputs);
+    return !among(value, node.inputs) && !among(value, node.outputs) &&
+           s_.values[at(value)].origin != Value::Origin::leaf;
   });
   const auto drop_times = [&](std::vector<Expression>& list, const std::vector<ValueId>& allowed) {
     for (Expression& expression : list) {
@@ -268,6 +295,10 @@ bool Cutter::drop_hooks() {
     Hook& hook = s_.hooks[i];
     if (hooks_[i] == no_id) continue;
     const bool had_values = !hook.values.empty();
+    const auto is_on_leaf = [&] {
+      return s_.values[at(hook.values[0])].origin == Value::Origin::leaf;
+    };
+    const bool was_on_leaf = had_values && is_on_leaf();
     filter(hook.values);
     std::vector<ValueId> once;  // a hook over several tensors names each once
     for (const ValueId value : hook.values) {
@@ -276,8 +307,7 @@ bool Cutter::drop_hooks() {
     hook.values = std::move(once);
     bool gone = had_values && hook.values.empty();
     gone = gone || (hook.node != no_id && !node_stays(hook.node));
-    gone = gone || (hook.kind == HookKind::post_accumulate &&
-                    s_.values[at(hook.values[0])].origin != Value::Origin::leaf);
+    gone = gone || (hook.kind == HookKind::post_accumulate && was_on_leaf && !is_on_leaf());
     if (!gone) continue;
     hooks_[i] = no_id;
     dropped = true;
@@ -305,9 +335,33 @@ bool Cutter::drop_unmade_values() {
   return dropped;
 }
 
+// An announcement goes with what it is to; a reducer without one of its parameters is another one.
+void Cutter::drop_announcements() {
+  for (std::size_t i = 0; i < s_.announcements.size(); ++i) {
+    ValueId& to = s_.announcements[i].to;
+    if (announcements_[i] == no_id) continue;
+    to = values_[at(to)];
+    if (to == no_id) announcements_[i] = no_id;
+  }
+}
+
+void Cutter::filter_reducers() {
+  for (std::size_t i = 0; i < s_.reducers.size(); ++i) {
+    if (reducers_[i] == no_id) continue;
+    for (std::vector<ValueId>& rank : s_.reducers[i].ranks) {
+      for (ValueId& parameter : rank) {
+        parameter = values_[at(parameter)];
+        if (parameter == no_id) throw FormatError("", "a reducer lost a parameter");
+      }
+    }
+  }
+}
+
 void Cutter::drop_references() {
   do {
     drop_hooks();
+    drop_announcements();
+    filter_reducers();
     for (std::size_t i = 0; i < s_.nodes.size(); ++i) {
       Node& node = s_.nodes[i];
       if (nodes_[i] == no_id) {
@@ -358,6 +412,8 @@ void Cutter::renumber(Step& step) {
     if (pass->inputs) rename(*pass->inputs, values_);
     rename(pass->results, values_);
     for (CaptureHook& hook : pass->capture_hooks) rename(hook.hook, hooks_);
+    rename(pass->announced, announcements_);
+    rename(pass->future, futures_);
   }
   if (auto* set = std::get_if<SetGradStep>(&action)) rename(set->leaf, values_);
   if (auto* read = std::get_if<ReadStep>(&action)) {
@@ -365,12 +421,16 @@ void Cutter::renumber(Step& step) {
     rename(read->grads, values_);
   }
   if (auto* change = std::get_if<ChangeStep>(&action)) rename(change->value, values_);
-  if (auto* keep = std::get_if<KeepStep>(&action)) rename(keep->as, values_);
+  if (auto* keep = std::get_if<KeepStep>(&action)) {
+    rename(keep->as, values_);
+    rename(keep->grad_of, values_);
+  }
   if (auto* drop = std::get_if<DropStep>(&action)) rename(drop->values, values_);
   if (auto* on = std::get_if<RequiresGradStep>(&action)) rename(on->value, values_);
   if (auto* with = std::get_if<WithStep>(&action)) {
     rename(with->stream, streams_);
     rename(with->saved_hooks, hooks_);
+    rename(with->user_state_destroyed, callbacks_);
   }
   if (auto* barrier = std::get_if<BarrierStep>(&action)) rename(barrier->barrier, barriers_);
   if (auto* lock = std::get_if<LockStep>(&action)) rename(lock->lock, locks_);
@@ -380,6 +440,24 @@ void Cutter::renumber(Step& step) {
   if (auto* stream = std::get_if<StreamStep>(&action)) {
     rename(stream->stream, streams_);
     rename(stream->waits_for, streams_);
+  }
+  if (auto* deliver = std::get_if<DeliverStep>(&action)) {
+    rename(deliver->announcement, announcements_);
+    rename(deliver->gradient.value, values_);
+  }
+  if (auto* wait = std::get_if<WaitStep>(&action)) rename(wait->future, futures_);
+  if (auto* then = std::get_if<WhenDoneStep>(&action)) {
+    rename(then->future, futures_);
+    rename(then->callback, callbacks_);
+  }
+  if (auto* redirect = std::get_if<RedirectStep>(&action)) {
+    redirect->node = renumbered(redirect->node);
+    rename(redirect->to, values_);
+  }
+  if (auto* close = std::get_if<CloseHooksStep>(&action)) rename(close->hook, hooks_);
+  if (auto* reducer = std::get_if<ReducerStep>(&action)) {
+    rename(reducer->reducer, reducers_);
+    rename(reducer->outputs, values_);
   }
 }
 
@@ -392,6 +470,9 @@ void Cutter::renumber() {
   close_gaps(s_.streams, streams_);
   close_gaps(s_.barriers, barriers_);
   close_gaps(s_.locks, locks_);
+  close_gaps(s_.announcements, announcements_);
+  close_gaps(s_.futures, futures_);
+  close_gaps(s_.reducers, reducers_);
   for (Value& value : s_.values) {
     if (value.origin == Value::Origin::leaf) rename(value.producer, leaves_);
     if (value.origin == Value::Origin::node_output) rename(value.producer, nodes_);
@@ -399,6 +480,10 @@ void Cutter::renumber() {
   for (Leaf& leaf : s_.leaves) {
     rename(leaf.value, values_);
     rename(leaf.stream, streams_);
+  }
+  for (Announcement& announcement : s_.announcements) rename(announcement.to, values_);
+  for (Reducer& reducer : s_.reducers) {
+    for (std::vector<ValueId>& rank : reducer.ranks) rename(rank, values_);
   }
   const auto rename_terms = [&](std::vector<Expression>& list) {
     for (Expression& expression : list) {
@@ -410,6 +495,7 @@ void Cutter::renumber() {
     rename(node.outputs, values_);
     if (!node.custom) continue;
     rename(node.custom->saves, values_);
+    rename(node.custom->destroyed, callbacks_);
     rename_terms(node.custom->forward);
   }
   for_each_script([&](Script& script) {
@@ -417,6 +503,7 @@ void Cutter::renumber() {
   });
   for (Hook& hook : s_.hooks) {
     rename(hook.values, values_);
+    rename(hook.destroyed, callbacks_);
     hook.node = renumbered(hook.node);
   }
   for_each_step(s_, [&](Step& step) { renumber(step); });

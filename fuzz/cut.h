@@ -16,6 +16,9 @@ struct Cut {
   std::vector<StreamId> streams;
   std::vector<BarrierId> barriers;
   std::vector<LockId> locks;
+  std::vector<AnnouncementId> announcements;
+  std::vector<FutureId> futures;
+  std::vector<ReducerId> reducers;
   // Values that stand for values that go: (gone, instead).
   std::vector<std::pair<ValueId, ValueId>> instead;
 };

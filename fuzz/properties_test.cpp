@@ -140,7 +140,8 @@ TEST(Property, CompiledAndReplayedPassesGiveTheSameBitsAndEvents) {
           << (b == other.end() ? "ends" : *b);
     }
   });
-  EXPECT_LE(free, case_count() / 1000) << "else the judges alone tell: the same is asked of too few";
+  EXPECT_LE(free, case_count() / 1000)
+      << "else the judges alone tell: the same is asked of too few";
 }
 
 TEST(Property, NamesDoNotMatter) {
@@ -211,7 +212,7 @@ struct Output {
 struct Graph {
   Scenario scenario;
   std::vector<Output> roots;  // two: of the last node, and of one in the middle
-  ScalarType type;           // of seeds
+  ScalarType type;            // of seeds
 };
 
 // False where a script returns constants: it is not linear then.
@@ -319,7 +320,8 @@ Values without_signs_of_zeros(Values values) {
 bool compare_leaves(const Graph& graph, const Outcome& one, const Outcome& other) {
   EXPECT_EQ(has_error(one), has_error(other)) << graph.scenario.id;
   if (has_error(one) || has_error(other)) return false;
-  EXPECT_TRUE(same(without_signs_of_zeros(one.leaf_grads), without_signs_of_zeros(other.leaf_grads)))
+  EXPECT_TRUE(
+      same(without_signs_of_zeros(one.leaf_grads), without_signs_of_zeros(other.leaf_grads)))
       << graph.scenario.id;
   return true;
 }
@@ -333,8 +335,7 @@ TEST(Property, GradReturnsWhatBackwardAccumulates) {
     for (const Leaf& leaf : graph.scenario.leaves) {
       if (leaf.requires_grad) grad.inputs->push_back(leaf.value);
     }
-    const Outcome accumulated =
-        run_with(graph, {step_of(backward_from({root_of(graph, 0)}))});
+    const Outcome accumulated = run_with(graph, {step_of(backward_from({root_of(graph, 0)}))});
     const Outcome returned = run_with(graph, {step_of(std::move(grad))});
     if (has_error(accumulated) || has_error(returned)) return false;
     Values of_leaves;
@@ -373,7 +374,8 @@ TEST(Property, PassesMayChangePlaces) {
   for_each_graph([](const Graph& graph) {
     const Step first = step_of(backward_from({root_of(graph, 0)}));
     const Step second = step_of(backward_from({root_of(graph, 1)}));
-    return compare_leaves(graph, run_with(graph, {first, second}), run_with(graph, {second, first}));
+    return compare_leaves(graph, run_with(graph, {first, second}),
+                          run_with(graph, {second, first}));
   });
 }
 
@@ -413,9 +415,9 @@ std::vector<NodeId> other_order_of(const Scenario& s) {
 
 TEST(Property, NodesMayBeMadeInAnotherOrder) {
   for_each_graph([](const Graph& graph) {
-    const bool changes = std::any_of(
-        graph.scenario.nodes.begin(), graph.scenario.nodes.end(),
-        [](const Node& node) { return spec_of(node.operation).in_place; });
+    const bool changes =
+        std::any_of(graph.scenario.nodes.begin(), graph.scenario.nodes.end(),
+                    [](const Node& node) { return spec_of(node.operation).in_place; });
     if (changes) return false;
     Graph other = graph;
     std::get<ForwardStep>(other.scenario.program[0].action).nodes = other_order_of(graph.scenario);

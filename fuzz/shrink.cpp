@@ -94,6 +94,7 @@ class Shrinker {
   void try_each(std::size_t count, Edit edit);
   template <typename Edit>
   void try_each_step(Edit edit);
+  void drop_statements();
   void take_out_steps();
   void take_out_things();
   void take_out_nodes();
@@ -157,6 +158,17 @@ void Shrinker::try_each_step(Edit edit) {
   }
 }
 
+// What the author of a scenario states of its results is no longer so of another one.
+void Shrinker::drop_statements() {
+  Scenario candidate = best_;
+  bool changed = false;
+  for_each_step(candidate, [&](Step& step) {
+    changed |= step.expect.has_value();
+    step.expect.reset();
+  });
+  if (changed) attempt(std::move(candidate));
+}
+
 void Shrinker::take_out_steps() {
   for (std::size_t i = at(best_.step_count); i-- > 0;) {
     if (i >= at(best_.step_count)) continue;
@@ -202,17 +214,22 @@ void Shrinker::unwrap() {
 }
 
 void Shrinker::take_out_things() {
-  const auto one_of = [&](std::size_t count, auto make_cut) {
-    for (std::size_t i = count; i-- > 0;) attempt(best_, make_cut(static_cast<std::int32_t>(i)));
+  const auto one_of = [&](const auto& things, std::vector<std::int32_t> Cut::*list) {
+    for (std::size_t i = things.size(); i-- > 0;) {
+      if (i >= things.size()) continue;  // one may take others with it
+      Cut cut;
+      cut.*list = {static_cast<std::int32_t>(i)};
+      attempt(best_, cut);
+    }
   };
-  one_of(best_.hooks.size(), [](std::int32_t id) { return Cut{{}, {}, {id}, {}, {}, {}, {}, {}}; });
-  one_of(best_.callbacks.size(),
-         [](std::int32_t id) { return Cut{{}, {}, {}, {id}, {}, {}, {}, {}}; });
-  one_of(best_.streams.size(),
-         [](std::int32_t id) { return Cut{{}, {}, {}, {}, {id}, {}, {}, {}}; });
-  one_of(best_.barriers.size(),
-         [](std::int32_t id) { return Cut{{}, {}, {}, {}, {}, {id}, {}, {}}; });
-  one_of(best_.locks.size(), [](std::int32_t id) { return Cut{{}, {}, {}, {}, {}, {}, {id}, {}}; });
+  one_of(best_.hooks, &Cut::hooks);
+  one_of(best_.callbacks, &Cut::callbacks);
+  one_of(best_.streams, &Cut::streams);
+  one_of(best_.barriers, &Cut::barriers);
+  one_of(best_.locks, &Cut::locks);
+  one_of(best_.announcements, &Cut::announcements);
+  one_of(best_.futures, &Cut::futures);
+  one_of(best_.reducers, &Cut::reducers);
   // Threads, with one party less at the barriers.
   for (std::size_t thread = 8; thread-- > 0;) {
     Scenario candidate = best_;
@@ -442,6 +459,7 @@ Shrunk Shrinker::run() {
     ++tries_;
     if (failure_of_(best_) != failure_) return {best_, failure_, true, tries_};
   }
+  drop_statements();
   do {
     progress_ = false;
     take_out_steps();

@@ -85,9 +85,9 @@ class ExploreCommand {
   }
 
   Exploration explore_all() {
-    const Exploration exploration =
-        explore(engine_, request_, [this](const ExploreCounts& c) { show_progress(c); },
-                milliseconds(options_.timeout), &stop_);
+    const Exploration exploration = explore(
+        engine_, request_, [this](const ExploreCounts& c) { show_progress(c); },
+        milliseconds(options_.timeout), &stop_);
     clear_progress();
     if (exploration.answer.kind == ExploreAnswer::Kind::unusable) {
       throw std::runtime_error(fmt::format("{}: {}", id(), exploration.answer.text));
@@ -225,8 +225,8 @@ class ExploreCommand {
   std::string failure_of(const Scenario& scenario) {
     take(scenario);
     if (request_.scenario == tried_) return failure_of_tried_;  // under control it fails again
-    const Exploration exploration =
-        explore(engine_, request_, [](const ExploreCounts&) {}, milliseconds(options_.timeout), &stop_);
+    const Exploration exploration = explore(
+        engine_, request_, [](const ExploreCounts&) {}, milliseconds(options_.timeout), &stop_);
     tried_ = request_.scenario;
     failure_of_tried_ = exploration.failed() ? signature(exploration) : "";
     show_progress("making the scenario smaller");
@@ -237,8 +237,8 @@ class ExploreCommand {
   // way, fails alike. Its failure takes the place of the one that was found.
   Exploration shrink_scenario(const Exploration& found) {
     const std::size_t size = fuzz::size_of(*planned_.scenario);
-    request_.schedules = found.answer.counts.schedules +
-                         (found.crash.empty() ? least_samples : samples_of_a_crash);
+    request_.schedules =
+        found.answer.counts.schedules + (found.crash.empty() ? least_samples : samples_of_a_crash);
     request_.keeps_frontier = false;
     const fuzz::Shrunk shrunk = fuzz::shrink(*planned_.scenario, [&](const Scenario& candidate) {
       return stop_ ? "" : failure_of(candidate);
