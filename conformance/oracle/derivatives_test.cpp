@@ -182,6 +182,11 @@ TEST(Values, OfComplexNumbersBesideRealOnes) {
   EXPECT_THAT(made_of(pow, "[0, 1]", "[0, 1]"), is_near(std::exp(-std::numbers::pi / 2), 0));
 }
 
+// A quotient of complex numbers has lost the sign of a zero.
+TEST(Values, OfRealNumbersAreDividedAsSuch) {
+  EXPECT_TRUE(std::signbit(made_of("'op': 'div', 'inputs': ['a', 'b']", "-0.0", "1")[0]));
+}
+
 // 0 to a power is 0 where the power is positive, 1 where it is 0, and else no number.
 TEST(Values, OfZeroToAPower) {
   const std::string pow = "'op': 'pow', 'inputs': ['a', 'b']";

@@ -737,6 +737,12 @@ void Interpreter::make_kept_uncertain(std::int32_t first_effect) {
   }
 }
 
+void Interpreter::make_holders_uncertain(const Tensor& tensor) {
+  for (std::size_t id = 0; id < values_.size(); ++id) {
+    if (values_[id] && values_[id]->storage == tensor.storage) undetermined_[id] = true;
+  }
+}
+
 bool Interpreter::has_script_effects(const Visit& visit) const {
   const auto begin = effects_.begin();
   return std::any_of(begin + visit.first_effect, begin + visit.last_effect,

@@ -119,6 +119,8 @@ class Interpreter {
                       std::int32_t last_effect);
   // What was kept since then, since it is of a gradient that is free.
   void make_kept_uncertain(std::int32_t first_effect);
+  // What holds elements of this tensor may see its change or not.
+  void make_holders_uncertain(const Tensor& tensor);
   // A visit of a node: which effects its scripts had, and whether it released the node.
   struct Visit {
     const GraphNode* node = nullptr;

@@ -178,6 +178,17 @@ std::vector<Edge> Pass::announced_edges() const {
   return edges;
 }
 
+// Whether the history of a changed view goes to what its base was before, or to an earlier change of
+// the same view: a step may have led an edge on the way elsewhere.
+bool Pass::leads_to_its_base(const GraphNode& change) {
+  const GraphNode* base = change.base_node->edges[0].node;
+  const GraphNode* node = change.edges[0].node;
+  while (node && node != base && node->base_node != base) {
+    node = node->edges.empty() ? nullptr : node->edges[0].node;
+  }
+  return node || !base;
+}
+
 // An in-place change of a view changes its base: how the part of the base is found again is the
 // engine's affair. So the node that made the view need not run for the sake of the change, nor its
 // hooks; it must for every other use, and then its hooks see the gradients of these uses, with or
@@ -194,25 +205,34 @@ void Pass::find_optional() {
     entry.through_base = entry.node->on_view;
   }
   for (const Entry& entry : entries_) {
-    const GraphNode* view = entry.node->on_view ? entry.node->edges[0].node : nullptr;
+    if (!entry.node->on_view) continue;
+    if (!leads_to_its_base(*entry.node)) {
+      throw CannotTell("a changed view that was cut off from its base");
+    }
+    const GraphNode* view = entry.node->edges[0].node;
     if (view) entries_[static_cast<std::size_t>(index_.at(view))].bypassed = true;
   }
   const auto need = [&](const GraphNode* node) {
-    const auto place = index_.find(node);
-    if (place == index_.end()) return;
-    if (!std::exchange(entries_[static_cast<std::size_t>(place->second)].optional, false)) return;
-    todo.push_back(place->second);
+    const std::int32_t index = index_.at(node);
+    if (!std::exchange(entries_[static_cast<std::size_t>(index)].optional, false)) return;
+    todo.push_back(index);
   };
   const auto need_itself = [&](const GraphNode* node) {
     entries_[static_cast<std::size_t>(index_.at(node))].through_base = false;
     need(node);
+  };
+  const auto need_base_before = [&](const GraphNode& change) {
+    const GraphNode* before = change.base_node->edges[0].node;
+    if (!before) return;
+    // After an earlier change: that one, since of the same view it is in the view's history alone.
+    need(before->rewrites ? before->edges[1].node : before);
   };
   for (const Root& root : step_.roots) need_itself(graph_.edge_of(*in_.value(root.value)).node);
   for (const Edge& edge : announced_edges()) need_itself(edge.node);
   while (!todo.empty()) {
     const GraphNode& node = *entries_[static_cast<std::size_t>(todo.back())].node;
     todo.pop_back();
-    if (node.on_view) need(node.base_node->edges[0].node);
+    if (node.on_view) need_base_before(node);
     for (std::size_t i = node.on_view ? 1 : 0; i < node.edges.size(); ++i) {
       if (!node.edges[i].node) continue;
       node.rewrites ? need(node.edges[i].node) : need_itself(node.edges[i].node);
@@ -973,12 +993,15 @@ void Pass::add_to_grad(Tensor& tensor, Tensor* gradient) {
   if (old) {
     strides = old->strides;
     tensor.grad = add(graph_, old, gradient);
-    // LEAF-2: in place, so that whoever holds the old `.grad` sees the sum.
+    // LEAF-2: in place, so that whoever holds the old `.grad` sees the sum; a sparse one, which may
+    // become dense, is changed in place by some engines alone.
     const bool in_place = !graph_.recording && !old->sparse && !tensor.origin.node;
     if (in_place) {
       write_elements(*old, elements_of(*tensor.grad).values);
       ++old->version->number;
       tensor.grad = old;
+    } else if (!graph_.recording && !tensor.origin.node) {
+      in_.make_holders_uncertain(*old);
     }
   } else {
     if (tensor.strides && dense_without_overlap(tensor.shape, *tensor.strides)) {

@@ -96,6 +96,7 @@ class Pass {
   Tensor* seed_of(const Root& root);
   std::int32_t entry_of(GraphNode* node);
   void reach();
+  static bool leads_to_its_base(const GraphNode& change);
   void find_optional();
   void refuse_hooks_of_bases() const;
   std::vector<Edge> announced_edges() const;

@@ -967,8 +967,34 @@ TEST(ChangedViews, TOPO_1_WhatTheBaseWasBeforeRunsInAPassFromTheView) {
   EXPECT_FALSE(told.events_of("enter u")[0]->required);
   EXPECT_FALSE(told.events_of("exit u")[0]->required);
   EXPECT_THAT(told.numbers("read"), ElementsAre(0, 5, 3));
-  const Told cut(changed(hook_on("z"), "{'do': 'redirect', 'node': 'v'}, " + pass_of_view));
-  EXPECT_EQ(cut.runs("c"), 0);
+}
+
+// The view's own way to the base is gone, and an engine may have another.
+TEST(ChangedViews, AViewThatWasCutOffFromItsBaseCannotBeTold) {
+  const std::string cut = "{'do': 'redirect', 'node': 'v'}, ";
+  for (const std::string& pass : {pass_of_view, pass_of_base}) {
+    EXPECT_EQ(reason_of(changed(hook_on("z"), cut + pass)),
+              "a changed view that was cut off from its base");
+  }
+  EXPECT_EQ(reason_of(changed(hook_on("z"), "{'do': 'redirect', 'node': 'c'}, " + pass_of_view)), "");
+}
+
+// An engine has both changes in the history of the base, where they need each other.
+TEST(ChangedViews, TOPO_1_AnEarlierChangeOfTheViewRunsToo) {
+  const Told told(
+      "'leaves': [{'name': 'x', 'value': [2, 3]}, {'name': 'w', 'value': 5}, {'name': 'z', "
+      "'value': 7}],"
+      "'nodes': [{'name': 'c', 'op': 'clone', 'inputs': ['x']},"
+      "  {'name': 'v', 'op': 'select', 'inputs': ['c'], 'dim': 0, 'index': 1},"
+      "  {'name': 'once', 'op': 'mul_', 'inputs': ['v', 'w']},"
+      "  {'name': 'u', 'op': 'mul_', 'inputs': ['once', 'z']}],"
+      "'program': [{'do': 'forward'}, " +
+      pass_of_view + ", {'do': 'read', 'grads': ['x', 'w', 'z']}]");
+  for (const std::string node : {"c", "accumulate:x", "accumulate:w", "accumulate:z"}) {
+    EXPECT_EQ(told.runs(node), 1) << node;
+  }
+  EXPECT_THAT(told.numbers("read"), ElementsAre(0, 35, 21, 15));
+  EXPECT_THAT(told.step("read").value_known, ElementsAre(true, true, true));
 }
 
 TEST(ChangedViews, KEEP_3_OfAChangeThatFailsTheHooksNeedNotRunForTheBase) {
@@ -1135,6 +1161,24 @@ TEST(SumsOfGradients, LEAF_2_WhoeverHoldsADenseOneSeesWhatASparseOneAdds) {
   EXPECT_THAT(told.numbers("read"), ElementsAre(11, 20, 35));
 }
 
+// Sparse ones cannot be added up in the same memory, and one that becomes dense is another tensor.
+TEST(SumsOfGradients, LEAF_2_WhoeverHoldsASparseOneMayOrMayNotSeeTheSum) {
+  const auto is_known = [](const std::string& second) {
+    const Told told(leaf_of_three(
+        "", pass_of_sparse + ", {'do': 'keep', 'grad_of': 'x', 'as': 'before'}, " + second +
+                ", {'do': 'keep', 'grad_of': 'x', 'as': 'after'},"
+                "  {'do': 'read', 'values': ['before', 'after']}"));
+    EXPECT_TRUE(told.step("read").value_known[1]);
+    EXPECT_TRUE(told.expectation.leaf_grad_known[0]);
+    return told.step("read").value_known[0];
+  };
+  EXPECT_FALSE(is_known(pass_of_sparse));
+  EXPECT_FALSE(is_known(pass_of_dense));
+  EXPECT_TRUE(is_known("{'do': 'backward', 'roots': [{'value': 'd', 'seed': [1, 1, 1]}], "
+                       "'create': true}"))
+      << "out of place";
+}
+
 // ACC-2: LEAF-2 speaks of leaves alone.
 TEST(SumsOfGradients, ACC_2_WhoeverHoldsARetainedOneKeepsWhatItWas) {
   const Told told(
@@ -1146,6 +1190,7 @@ TEST(SumsOfGradients, ACC_2_WhoeverHoldsARetainedOneKeepsWhatItWas) {
       "  {'do': 'backward', 'roots': [{'value': 'y', 'seed': 2}]},"
       "  {'do': 'read', 'values': ['g'], 'grads': ['y']}]");
   EXPECT_THAT(told.numbers("read"), ElementsAre(5, 7));
+  EXPECT_THAT(told.step("read").value_known, ElementsAre(true, true));
 }
 
 }  // namespace
