@@ -371,6 +371,10 @@ void Validator::check_custom(const Node& node, const Path& path) {
   if (custom.destroyed != no_id) need_id(s_.callbacks, custom.destroyed, path / "destroyed");
   check_expressions(custom.forward, path / "forward", static_cast<std::int64_t>(node.inputs.size()),
                     &node.inputs, false);
+  for (std::size_t i = 0; i < custom.forward.size(); ++i) {
+    if (custom.forward[i].kind != Expression::Kind::undefined) continue;
+    fail((path / "forward")[i], "expected a tensor: an output of a forward is never undefined");
+  }
   const Path backward(path, "backward");
   const auto slots = static_cast<std::int64_t>(node.outputs.size());
   if (custom.backward.returns) {

@@ -161,6 +161,9 @@ TEST(Validate, CustomNodes) {
   custom.forward = {scaled(1), scaled(2)};
   EXPECT_EQ(with(custom),
             "nodes[1].forward: expected one expression for each of 1 outputs, found 2");
+  custom.forward = {undefined()};
+  EXPECT_EQ(with(custom),
+            "nodes[1].forward[0]: expected a tensor: an output of a forward is never undefined");
   custom = {};
   custom.saves = {0};
   EXPECT_EQ(with(custom), "accepted");  // a leaf
