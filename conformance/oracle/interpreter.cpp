@@ -636,6 +636,7 @@ std::optional<Thrown> Interpreter::run_pass(const PassStep& step, StepId id, Gra
     const Restore required(trace_.required);
     error = pass.run();
     results = pass.results();
+    if (!error) note_what_is_unknown(step, pass);
   }
   const std::int32_t event = trace_.other(EventKind::pass_end, id, "REENT-1", "CB-1");
   trace_.cursor = {{event, order}};
@@ -668,21 +669,25 @@ void Interpreter::perform(const PassStep& step, const Step& whole, Errors errors
   }
   if (result_.error) return;
   for (Tensor* result : results) report(result);
-  for (std::size_t i = 0; i < step.results.size(); ++i) {
-    const std::size_t id = at(step.results[i]);
-    values_[id] = results[i];
-    const bool seed = results[i] && may_be_seed(step, *results[i]);
-    const bool tracked = results[i] && Graph::tracked(*results[i]);
-    const bool is_doubtful =
-        step.create_graph ? !tracked && graph_.some_slope_is_constant : seed;
-    history_unknown_[id] = results[i] && is_doubtful;
-    identity_unknown_[id] = step.create_graph && seed;
-  }
+  for (std::size_t i = 0; i < step.results.size(); ++i) values_[at(step.results[i])] = results[i];
   add_hooks_at_creation(no_id, step.results);
   if (stopped_) {  // SHUT-4: an error, or a fresh start
     result_.may_fail = {ErrorCategory::stopped};
     result_.clause = "SHUT-4";
     make_uncertain(0, 0, first_effect, effect_count());
+  }
+}
+
+void Interpreter::note_what_is_unknown(const PassStep& step, const Pass& pass) {
+  for (std::size_t i = 0; i < step.results.size(); ++i) {
+    const Tensor* result = pass.results()[i];
+    const std::size_t id = at(step.results[i]);
+    const bool seed = result && may_be_seed(step, *result);
+    // What is materialised are zeros without history (PRUNE-4).
+    const bool may_be_constant = result && !Graph::tracked(*result) && !pass.is_materialised(i) &&
+                                 graph_.some_slope_is_constant;
+    history_unknown_[id] = step.create_graph ? may_be_constant : seed;
+    identity_unknown_[id] = step.create_graph && seed;
   }
 }
 

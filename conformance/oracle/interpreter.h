@@ -276,6 +276,8 @@ class Interpreter {
   void finish_asynchronous(Future& future);
   void call_when_done(const Future& future, CallbackId callback);
   Tensor* defined(ValueId id);
+  // Of the results of a pass: see history_unknown_ and identity_unknown_.
+  void note_what_is_unknown(const PassStep& step, const Pass& pass);
   bool may_be_seed(const PassStep& step, const Tensor& gradient) const;
   Tensor* seed_of(const Seed& seed);
   Tensor* through(Tensor* tensor, Through way);

@@ -140,20 +140,21 @@ TEST(SecondDerivatives, OfAConstantGradientThereAreNone) {
   EXPECT_EQ(told.error("backward"), ErrorCategory::invalid_argument);
 }
 
-// What is materialised is what is not reached (PRUNE-4), and not the gradient of relu.
-TEST(SecondDerivatives, OfAConstantThatMayHaveAHistoryCannotBeTold) {
-  const auto reason = [](const std::string& root) {
-    return reason_of(leaves() +
-                     "'nodes': [{'name': 'y', 'op': 'relu', 'inputs': ['x']},"
-                     "  {'name': 'product', 'op': 'mul', 'inputs': ['x', 'y']}],"
-                     "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': '" +
-                     root +
-                     "', 'seed': 5}], 'inputs': ['x'], 'create': true, 'materialise': true,"
-                     "    'results': ['g']}, {'do': 'backward', 'roots': [{'value': 'g',"
-                     "    'seed': 1}]}]");
+// What is materialised is what is not reached, zeros without history, and not the gradient of relu.
+TEST(SecondDerivatives, PRUNE_4_OfAConstantThatMayHaveAHistoryCannotBeTold) {
+  const auto body = [](const std::string& root, const std::string& gradient) {
+    return leaves() +
+           "'nodes': [{'name': 'y', 'op': 'relu', 'inputs': ['x']},"
+           "  {'name': 'product', 'op': 'mul', 'inputs': ['x', 'y']}],"
+           "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': '" +
+           root +
+           "', 'seed': 5}], 'inputs': ['x', 'z'], 'create': true, 'materialise': true,"
+           "    'results': ['g', 'k']}, {'do': 'backward', 'roots': [{'value': '" +
+           gradient + "', 'seed': 1}]}]";
   };
-  EXPECT_EQ(reason("y"), "whether a gradient has a history");
-  EXPECT_EQ(reason("product"), "") << "it depends on x";
+  EXPECT_EQ(reason_of(body("y", "g")), "whether a gradient has a history");
+  EXPECT_EQ(reason_of(body("product", "g")), "") << "it depends on x";
+  EXPECT_EQ(Told(body("y", "k")).error("backward"), ErrorCategory::invalid_argument);
 }
 
 TEST(SecondDerivatives, HOOK_1_AHookOnAGradientIsAddedWhenThePassHasMadeIt) {

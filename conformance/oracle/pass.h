@@ -31,6 +31,7 @@ class Pass {
   std::optional<Thrown> run();
   // The captured gradients of a `grad` that has ended without one: one a requested input.
   const Gradients& results() const { return results_; }
+  bool is_materialised(std::size_t result) const { return results_[result] != captured_[result]; }
 
   // ---- Questions from inside (PRUNE-8, REENT-8)
   // Nothing where that is free.
