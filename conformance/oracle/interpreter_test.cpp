@@ -41,13 +41,6 @@ TEST(Forwards, ACustomNodeThatPassesItsInputOnGivesThatVeryTensor) {
   EXPECT_THAT(read("1"), ElementsAre(3, 13));
 }
 
-TEST(Forwards, OfACustomNodeWithAnUndefinedOutputCannotBeTold) {
-  EXPECT_EQ(
-      reason_of(leaves() + "'nodes': [{'name': 'y', 'op': 'custom', 'inputs': ['x'], 'forward':"
-                           "  [null]}], 'program': [{'do': 'forward'}]"),
-      "a custom node with an undefined output");
-}
-
 TEST(Forwards, AChangeInPlaceThatIsNotRecordedLeavesTheNodeToItsForward) {
   const Told told(
       leaves() +
