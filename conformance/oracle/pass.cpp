@@ -178,8 +178,8 @@ std::vector<Edge> Pass::announced_edges() const {
   return edges;
 }
 
-// Whether the history of a changed view goes to what its base was before, or to an earlier change of
-// the same view: a step may have led an edge on the way elsewhere.
+// Whether the history of a changed view goes to what its base was before, or to an earlier change
+// of the same view: a step may have led an edge on the way elsewhere.
 bool Pass::leads_to_its_base(const GraphNode& change) {
   const GraphNode* base = change.base_node->edges[0].node;
   const GraphNode* node = change.edges[0].node;

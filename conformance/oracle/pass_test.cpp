@@ -976,7 +976,8 @@ TEST(ChangedViews, AViewThatWasCutOffFromItsBaseCannotBeTold) {
     EXPECT_EQ(reason_of(changed(hook_on("z"), cut + pass)),
               "a changed view that was cut off from its base");
   }
-  EXPECT_EQ(reason_of(changed(hook_on("z"), "{'do': 'redirect', 'node': 'c'}, " + pass_of_view)), "");
+  const std::string below = "{'do': 'redirect', 'node': 'c'}, ";
+  EXPECT_EQ(reason_of(changed(hook_on("z"), below + pass_of_view)), "");
 }
 
 // An engine has both changes in the history of the base, where they need each other.
