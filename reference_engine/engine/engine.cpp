@@ -6,6 +6,7 @@
 #include "reference_engine/engine/thread_context.h"
 #include "reference_engine/engine/validation.h"
 #include "reference_engine/graph/autograd_state.h"
+#include "reference_engine/graph/recording.h"
 
 namespace gradcts::reference {
 namespace {
@@ -35,6 +36,7 @@ void check_root(Root& root, std::size_t index) {
 }
 
 void add_roots(GraphTask& task, absl::Span<const Root> roots) {
+  const RecordingGuard recording(task.options.create_graph);  // seeds are made to fit (GRAPH2-2)
   task.roots.assign(roots.begin(), roots.end());
   for (std::size_t i = 0; i < roots.size(); ++i) check_root(task.roots[i], i);
 }

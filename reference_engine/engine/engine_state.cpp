@@ -6,6 +6,7 @@
 #include "reference_engine/engine/fork_guard.h"
 #include "reference_engine/engine/node_run.h"
 #include "reference_engine/engine/thread_context.h"
+#include "reference_engine/graph/recording.h"
 
 namespace gradcts::reference {
 namespace {
@@ -145,6 +146,7 @@ void EngineState::start(GraphTask& task) {
     LockGuard lock(task.mutex);
     task.deliveries.resize(task.states.size());
   }
+  const RecordingGuard recording(task.options.create_graph);  // seeds are added here (GRAPH2-2)
   if (task.compiled) {
     task.compiled->deliver_seeds(task);
     if (!task.is_local) push_replay(task, *task.queue);
