@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 namespace gradcts::oracle {
 
@@ -703,8 +704,10 @@ void Pass::call_multi_hook(HookId hook, const GraphNode& node, std::int32_t slot
     }
   }
   const Gradients gradients = found->gradients;
-  const bool here = is_surely_last(node, targets);
+  const std::vector<std::int32_t> places = possibly_last(index_.at(&node), targets);
+  const bool here = places.size() == 1;
   const Cursor before = trace_.cursor;
+  const std::size_t queued_before = callbacks_.size();
   found->begun = now();
   try {
     in_.run_hook(hook, EventKind::multi_hook, gradients);
@@ -714,6 +717,7 @@ void Pass::call_multi_hook(HookId hook, const GraphNode& node, std::int32_t slot
     throw;
   }
   found->ended = now();
+  for (std::size_t i = queued_before; i < callbacks_.size(); ++i) callbacks_[i].queued_by = places;
   const bool bypassed = std::any_of(targets.begin(), targets.end(), [&](const Edge& target) {
     return hooks_run_at(target.node) &&
            entries_[static_cast<std::size_t>(index_.at(target.node))].bypassed;
@@ -762,10 +766,16 @@ void Pass::pause() {
   pause_is_in_script_ = entry.node->scripted;
 }
 
-bool Pass::is_surely_last(const GraphNode& node, const std::vector<Edge>& targets) const {
-  return std::none_of(targets.begin(), targets.end(), [&](const Edge& target) {
-    return hooks_run_at(target.node) && may_follow(index_.at(&node), index_.at(target.node));
-  });
+// Those of the hook's entries at which an engine may call it, in order; here it was called at `last`.
+std::vector<std::int32_t> Pass::possibly_last(std::int32_t last,
+                                              const std::vector<Edge>& targets) const {
+  std::set<std::int32_t> places{last};
+  for (const Edge& target : targets) {
+    if (!hooks_run_at(target.node)) continue;
+    const std::int32_t other = index_.at(target.node);
+    if (may_follow(last, other)) places.insert(other);
+  }
+  return {places.begin(), places.end()};
 }
 
 bool Pass::hooks_run_at(const GraphNode* node) const {
@@ -1226,12 +1236,18 @@ void Pass::run_callback(std::size_t index) {
   if (!callback.is_certain) make_uncertain(begin, now());
 }
 
-// Nodes of several queues queue theirs in any order.
+// Nodes of several queues queue theirs in any order. Hooks of one node, and over the same nodes, have
+// that of their registration.
 bool Pass::callbacks_are_ordered() const {
   for (std::size_t i = 1; i < callbacks_.size(); ++i) {
-    const std::int32_t earlier = callbacks_[i - 1].queued_by;
-    const std::int32_t later = callbacks_[i].queued_by;
-    if (may_follow(later, earlier)) return false;
+    const std::vector<std::int32_t>& earlier = callbacks_[i - 1].queued_by;
+    const std::vector<std::int32_t>& later = callbacks_[i].queued_by;
+    if (earlier == later) continue;
+    for (const std::int32_t first : earlier) {
+      for (const std::int32_t second : later) {
+        if (may_follow(second, first)) return false;
+      }
+    }
   }
   return true;
 }

@@ -43,7 +43,7 @@ class Pass {
   void pause();
   bool leaves_its_queue() const { return leaves_its_queue_; }
   void queue_callback(CallbackId callback) {
-    callbacks_.push_back({callback, current_, is_certain_});
+    callbacks_.push_back({callback, {current_}, is_certain_});
   }
 
  private:
@@ -84,8 +84,8 @@ class Pass {
   };
   struct Callback {
     CallbackId id = no_id;
-    std::int32_t queued_by = no_id;  // the entry that was visited, if any
-    bool is_certain = true;          // whether every engine queues it
+    std::vector<std::int32_t> queued_by;  // at a visit of which entries an engine may queue it
+    bool is_certain = true;               // whether every engine queues it
   };
 
   std::optional<Thrown> run_all();
@@ -131,7 +131,7 @@ class Pass {
   bool hooks_run_at(const GraphNode* node) const;
   bool may_follow(std::int32_t index, std::int32_t other) const;
   static bool tie(const Entry& leaf, const Entry& earlier);
-  bool is_surely_last(const GraphNode& node, const std::vector<Edge>& targets) const;
+  std::vector<std::int32_t> possibly_last(std::int32_t last, const std::vector<Edge>& targets) const;
   void retain(Entry& entry, std::size_t slot);
   std::vector<std::pair<std::int64_t, std::size_t>> tensors_by_first_hook(
       const GraphNode& node) const;

@@ -903,6 +903,35 @@ TEST(CallbacksOfAPass, CB_1_OfAccumulatorsThatAreReadyTogetherCannotBeTold) {
       "callbacks of nodes that are not ordered");
 }
 
+// A hook over several tensors, and one on a node: the first may be called at any of its nodes.
+TEST(CallbacksOfAPass, CB_1_OfAHookOverNodesWithoutAnOrderCannotBeTold) {
+  const std::string reason = "callbacks of nodes that are not ordered";
+  const auto told = [](const std::string& over, const std::string& queued, const std::string& hook,
+                       const std::string& made) {
+    return reason_of(branches(
+        "'callbacks': [{'name': 'c1'}, {'name': 'c2'}, {'name': 'c3'}], 'hooks': [{'name': 'over', "
+        "'kind': 'multi', 'on': [" + over + "], 'steps': [" + queued + "]}, {'name': 'other', " +
+        hook + ", 'steps': [{'do': 'queue_callback', 'callback': 'c3'}]}], 'program': [" + made +
+        ", {'do': 'backward', 'roots': [{'value': 'sum', 'seed': 1}]}]"));
+  };
+  const std::string branch = "'old', 'new'";
+  const std::string c1 = "{'do': 'queue_callback', 'callback': 'c1'}";
+  const std::string c2 = ", {'do': 'queue_callback', 'callback': 'c2'}";
+  const std::string forward = "{'do': 'forward'}";
+  const std::string two = made_by("'old'", "'new'", "'sum', 'far', 'near', 'all'");
+  for (const std::string on : {"'old'", "'new'"}) {
+    const std::string other = "'kind': 'node_pre', 'on': " + on;
+    EXPECT_EQ(told(branch, c1, other, forward), "") << on;
+    EXPECT_EQ(told(branch, c1, other, two), reason) << on;
+  }
+  const std::string before = "'kind': 'tensor', 'on': 'sum'";
+  EXPECT_EQ(told(branch, c1 + c2, before, two), "") << "both in one call, after what leads to it";
+  EXPECT_EQ(told("'sum', 'old'", c1, "'kind': 'tensor', 'on': 'old'", two), "")
+      << "sum leads to old, where the hook is called";
+  const std::string also = "'kind': 'multi', 'on': ['new', 'old']";
+  EXPECT_EQ(told(branch, c1, also, two), "") << "over the same nodes, in order of registration";
+}
+
 TEST(CallbacksOfAPass, CB_5_WhatFollowsOneThatFailedCannotBeTold) {
   const std::string reason = "a callback after one that failed";
   const auto told = [](const std::string& steps_of_first, const std::string& queued) {
