@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
 #include <unordered_map>
 
@@ -334,7 +335,7 @@ Tensor* sub(Graph& graph, Tensor* a, Tensor* b) {
   Tensor* out = binary(graph, a, b, [](Number x, Number y) { return x - y; });
   graph.record({a, b}, {out}, [a, b](Graph& g, GraphNode& n, const Gradients& d) {
     return Gradients{n.edges[0].node ? fit(g, d[0], *a) : nullptr,
-                     n.edges[1].node ? fit(g, scale(g, d[0], -1), *b) : nullptr};
+                     n.edges[1].node ? fit(g, neg(g, d[0]), *b) : nullptr};
   });
   return out;
 }
@@ -534,8 +535,19 @@ Tensor* scale(Graph& graph, Tensor* a, double factor) {
       graph.make(elementwise(elements_of(*a), [&](Number v) { return v * factor; }), a->device);
   out->sparse = a->sparse;
   graph.record({a}, {out}, [factor](Graph& g, GraphNode&, const Gradients& d) {
-    return Gradients{scale(g, d[0], factor)};
+    Tensor* gradient = scale(g, d[0], factor);
+    // Engines that make a tensor of the factor here save it.
+    if (gradient->origin.node) gradient->origin.node->may_save = true;
+    return Gradients{gradient};
   });
+  return out;
+}
+
+Tensor* neg(Graph& graph, Tensor* a) {
+  Tensor* out = graph.make(elementwise(elements_of(*a), std::negate<Number>()), a->device);
+  out->sparse = a->sparse;
+  graph.record({a}, {out},
+               [](Graph& g, GraphNode&, const Gradients& d) { return Gradients{neg(g, d[0])}; });
   return out;
 }
 
@@ -744,7 +756,7 @@ Tensor* apply_to_one(Graph& graph, const Node& node, const Gradients& in) {
     case Operation::div:
       return div(graph, in[0], in[1]);
     case Operation::neg:
-      return scale(graph, in[0], -1);
+      return neg(graph, in[0]);
     case Operation::scale:
       return scale(graph, in[0], number(attributes[0], 1));
     case Operation::power:

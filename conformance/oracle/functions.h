@@ -18,6 +18,7 @@ namespace gradcts::oracle {
 Tensor* add(Graph& graph, Tensor* a, Tensor* b);
 Tensor* mul(Graph& graph, Tensor* a, Tensor* b);
 Tensor* scale(Graph& graph, Tensor* a, double factor);
+Tensor* neg(Graph& graph, Tensor* a);
 Tensor* cast(Graph& graph, Tensor* a, ScalarType type);
 Tensor* to_device(Graph& graph, Tensor* a, Device device);
 Tensor* clone(Graph& graph, Tensor* a);

@@ -183,7 +183,7 @@ Tensor* apply_in_place(Graph& graph, const Node& node, const Gradients& inputs) 
     case Operation::div_in_place:
       return divide_in_place(graph, a, inputs[1]);
     case Operation::neg_in_place:
-      return store(graph, a, scale(graph, a, -1));
+      return store(graph, a, neg(graph, a));
     case Operation::scale_in_place:
       return store(graph, a, scale(graph, a, number(node.attributes[0], 1)));
     case Operation::exp_in_place:

@@ -1436,7 +1436,30 @@ TEST(Twice, ASecondPassThroughAChoiceThatWasReleasedCannotBeTold) {
                       "  'results': ['g']},"
                       "  {'do': 'backward', 'roots': [{'value': 'g', 'seed': 1}]},"
                       "  {'do': 'backward', 'roots': [{'value': 'g', 'seed': 1}]}]"),
-            "a released choice among gradients, which may have saved nothing");
+            "a released node of a derivative, which may have saved nothing");
+}
+
+// A derivative of a gradient, used twice; the second time after it was released.
+std::string second_pass_through_the_derivative_of(const std::string& node) {
+  return "'leaves': [{'name': 'x', 'value': 1}],"
+         "'nodes': [{'name': 'y', 'inputs': ['x'], " +
+         node +
+         "}],"
+         "'program': [{'do': 'forward'}, {'do': 'grad', 'roots': [{'value': 'y',"
+         "  'seed': {'from': 'x'}}], 'inputs': ['x'], 'create': true, 'results': ['g']},"
+         "  {'do': 'backward', 'roots': [{'value': 'g', 'seed': 3}]},"
+         "  {'do': 'backward', 'roots': [{'value': 'g', 'seed': 6}]},"
+         "  {'do': 'read', 'grads': ['x']}]";
+}
+
+// Whether an engine makes a tensor of the factor, and saves it. A sign is nothing to save.
+TEST(Twice, ASecondPassThroughAReleasedFactorCannotBeTold) {
+  EXPECT_EQ(reason_of(second_pass_through_the_derivative_of("'op': 'scale', 'factor': 3")),
+            "a released node of a derivative, which may have saved nothing");
+  for (const char* operation : {"'op': 'neg'", "'op': 'sum'"}) {
+    const Told told(second_pass_through_the_derivative_of(operation));
+    EXPECT_THAT(told.error("backward", 1), testing::Eq(std::nullopt)) << operation;
+  }
 }
 
 }  // namespace

@@ -959,7 +959,7 @@ void Pass::check_saved(const GraphNode& node) const {
   if (node.released && needed(node) == 0)
     throw CannotTell("a released node of which nothing is needed");
   if (node.released && node.may_save) {
-    throw CannotTell("a released choice among gradients, which may have saved nothing");
+    throw CannotTell("a released node of a derivative, which may have saved nothing");
   }
   if (node.released) throw error_of(ErrorCategory::graph_released, "KEEP-1");
   for (const SavedTensor& saved : node.saved) {
