@@ -689,7 +689,10 @@ class Interpreter : public std::enable_shared_from_this<Interpreter<B>> {
 
   Tensor seed(const Seed& seed) {
     if (seed.constant) return binding_.make(*seed.constant);
-    return seed.value == no_id ? Tensor() : values_.get(seed.value);
+    if (seed.value == no_id) return Tensor();
+    const Tensor value = values_.get(seed.value);
+    if constexpr (ChecksAccesses<B>) binding_.register_use(value);
+    return value;
   }
 
   void perform(const SetGradStep& step, StepId, Context&, Values&) {
