@@ -46,6 +46,12 @@ using List = ag::variable_list;
 
 struct Binding;
 
+// A node that goes after all others of its thread's queue, and gives nothing.
+struct OldestNode final : ag::Node {
+  OldestNode() : Node(/*sequence_nr=*/0) {}
+  List apply(List&&) override { return {}; }
+};
+
 // A custom node as a user of libtorch would write it.
 class ScriptedNode final : public ag::Node {
  public:
@@ -201,10 +207,14 @@ struct Binding {
     });
     return found;
   }
-  // What a failed pass left in this thread's queue goes with the next pass (ERR-3).
+  // What a failed pass left in this thread's queue goes with the next pass (ERR-3). A device's
+  // thread may hold the failed pass for a moment more; until then newer nodes go first, and only
+  // what is older than all that is left makes sure that nothing stays.
   void finish() {
-    const Tensor leaf = at::zeros({}).set_requires_grad(true);
-    ag::grad({leaf.mul(1)}, {leaf}, {at::zeros({})});
+    const auto oldest = std::make_shared<OldestNode>();
+    const Tensor gradient = at::zeros({});
+    oldest->add_input_metadata(gradient);
+    ag::Engine::get_default_engine().execute({{oldest, 0}}, {gradient}, false, false, true);
   }
 
   Tensor make(const TensorValue& value) const {
