@@ -210,6 +210,16 @@ bool passes_nest_on_devices(const Scenario& s, const Expectation*) {
   return features.count("pass.nested") != 0 && features.count("device.sim") != 0;
 }
 
+bool records_a_backward_on_streams(const Scenario& s, const Expectation*) {
+  if (s.streams.empty()) return false;
+  bool found = false;
+  for_each_step(s, [&](const Step& step) {
+    const auto* pass = std::get_if<PassStep>(&step.action);
+    found |= pass != nullptr && pass->kind == PassStep::Kind::backward && pass->create_graph;
+  });
+  return found;
+}
+
 bool hook_follows_a_way_to_the_cpu(const Scenario& s, const Expectation*) {
   if (s.streams.empty()) return false;
   return std::any_of(s.hooks.begin(), s.hooks.end(), [&](const Hook& hook) {
@@ -264,8 +274,8 @@ KnownFinding read_entry(const Json& json, const std::string& path) {
   entry.name = required_text(json, path, "name");
   entry.says = text_field(json, path, "says");
   entry.when = text_field(json, path, "when");
-  if (entry.says.empty() == entry.when.empty()) {
-    throw FormatError(path, "expected one of 'says' and 'when'");
+  if (entry.says.empty() && entry.when.empty()) {
+    throw FormatError(path, "expected 'says' or 'when'");
   }
   const auto& all = all_circumstances();
   const auto is_known = [&](const Circumstance& one) { return one.name == entry.when; };
@@ -274,8 +284,8 @@ KnownFinding read_entry(const Json& json, const std::string& path) {
   }
   entry.clauses = clauses_of(json, path);
   if (json.contains("run")) {
-    if (json["run"] != false || entry.when.empty()) {
-      throw FormatError(path + ".run", "expected false, and 'when'");
+    if (json["run"] != false || entry.when.empty() || !entry.says.empty()) {
+      throw FormatError(path + ".run", "expected false, and 'when' alone");
     }
     entry.run = false;
   }
@@ -321,6 +331,8 @@ const std::vector<Circumstance>& all_circumstances() {
       {"callback-starts-a-pass", "a callback starts a pass", callback_starts_a_pass},
       {"passes-nest-on-devices", "there are devices, and passes that are nested",
        passes_nest_on_devices},
+      {"recorded-backward-on-streams", "there are streams, and a backward that is recorded",
+       records_a_backward_on_streams},
       {"hook-on-the-way-to-the-cpu",
        "there are streams, and a post hook of a node that takes something from a device to the CPU",
        hook_follows_a_way_to_the_cpu},
@@ -368,9 +380,9 @@ std::string known_as(const KnownFindings& known, std::string_view clause,
     const auto says = [&](const std::string& text) {
       return text.find(entry.says) != std::string::npos;
     };
-    const bool fits = entry.when.empty() ? std::any_of(texts.begin(), texts.end(), says)
-                                         : circumstance_holds(entry.when, scenario, expectation);
-    if (fits) return entry.name;
+    const bool said = entry.says.empty() || std::any_of(texts.begin(), texts.end(), says);
+    const bool holds = entry.when.empty() || circumstance_holds(entry.when, scenario, expectation);
+    if (said && holds) return entry.name;
   }
   return "";
 }

@@ -8,8 +8,8 @@
 //      {"name": "leaf-hook-of-nothing", "when": "leaf-hook-of-nothing", "report": "B045", ...}]}
 //
 // An entry is recognised by what one of the case's findings `says`, or by a circumstance of the
-// case (below) where no text tells it; `clauses`, if there, narrows it to cases that break one of
-// them first, or end in "crash" or "hang". With `"run": false` cases of the circumstance are not
+// case (below) where no text tells it, or by both where neither alone does; `clauses`, if there,
+// narrows it to cases that break one of them first, or end in "crash" or "hang". With `"run": false` cases of the circumstance are not
 // run at all, since the engine may not survive them, and a new worker is dear. A fault spoils much
 // that follows, so one sign is enough: a case that shows a known finding is not looked at further.
 //
@@ -27,7 +27,7 @@ namespace gradcts::fuzz {
 
 struct KnownFinding {
   std::string name;
-  std::string says, when;  // one of them is set
+  std::string says, when;  // one of them, or both
   std::vector<std::string> clauses;
   bool run = true;
   std::string report, reason;

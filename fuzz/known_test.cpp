@@ -24,10 +24,12 @@ TEST(Known, IsReadStrictly) {
     EXPECT_THAT([&] { read_known_findings(entry(more)); },
                 testing::ThrowsMessage<FormatError>(testing::HasSubstr(why)));
   };
-  refuses(R"("says": "words", "when": "seed-is-a-value")", "expected one of 'says' and 'when'");
+  refuses(R"("clauses": ["crash"])", "expected 'says' or 'when'");
   refuses(R"("when": "it-rains")", "no circumstance 'it-rains'");
   refuses(R"("says": "words", "clauses": ["NONE-1"])", "no clause 'NONE-1'");
-  refuses(R"("says": "words", "run": false)", "expected false, and 'when'");
+  for (const char* signs : {R"("says": "words")", R"("says": "words", "when": "throws-foreign")"}) {
+    refuses(std::string(signs) + R"(, "run": false)", "expected false, and 'when' alone");
+  }
   refuses(R"("says": "words", "seys": "words")", "unknown field");
 }
 
@@ -37,6 +39,18 @@ TEST(Known, NarrowsToItsClauses) {
   EXPECT_EQ(known_as(known, "crash", {"some words"}, {}, nullptr), "a");
   EXPECT_EQ(known_as(known, "ERR-1", {"some words"}, {}, nullptr), "");
   EXPECT_EQ(known_as(known, "crash", {"others"}, {}, nullptr), "");
+}
+
+TEST(Known, NeedsBothSignsWhereBothAreGiven) {
+  const KnownFindings known =
+      read_known_findings(entry(R"("says": "words", "when": "throws-foreign")"));
+  Scenario throwing;
+  Step step;
+  step.action = ThrowStep{"t", true};
+  throwing.program.push_back(step);
+  EXPECT_EQ(known_as(known, "ERR-1", {"some words"}, throwing, nullptr), "a");
+  EXPECT_EQ(known_as(known, "ERR-1", {"others"}, throwing, nullptr), "");
+  EXPECT_EQ(known_as(known, "ERR-1", {"some words"}, {}, nullptr), "");
 }
 
 #ifdef GRADCTS_LIBTORCH_ADAPTER
