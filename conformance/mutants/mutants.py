@@ -91,12 +91,12 @@ def all_of(mutants, jobs, work, words, keep=lambda result: None):
 def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=["check", "run", "fuzz", "explore", "clauses", "generate", "judges", "page"])
-    parser.add_argument("names", nargs="*", help="only these mutants, or sources of judges (a part of the name is enough)")
+    parser.add_argument("names", nargs="*", help="only these mutants, or sources of changes (a part of the name is enough)")
     parser.add_argument("--build", default=ROOT / "build" / "release", type=pathlib.Path,
                         help="a build with gradcts and the reference engine (default: build/release)")
     parser.add_argument("--sample", type=int, metavar="N", help="N of them, drawn by --seed")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--survivors", action="store_true", help="judges: those that nobody noticed yet")
+    parser.add_argument("--survivors", action="store_true", help="generate, judges: those that nobody noticed yet")
     parser.add_argument("--killed", action="store_true", help="judges: those that somebody noticed when last tried")
     parser.add_argument("-j", "--jobs", type=int, default=2)
     parser.add_argument("--write", action="store_true", help="keep the results: kills.json and docs/mutants.md")
@@ -182,7 +182,13 @@ def clauses(options):
 
 
 def generate(options):
-    drawn = changes.sample(generated.all_changes(), options.sample or 400, options.seed)
+    drawn = [change for change in generated.all_changes() if not options.names or
+             any(name in change.file for name in options.names)]
+    if options.survivors:
+        entries = generated.RECORD.read()
+        drawn = [change for change in drawn if not entries.get(change.key(), {"scenario": "never tried"})["scenario"]]
+    else:
+        drawn = changes.sample(drawn, options.sample or 400, options.seed)
     folder = ROOT / "conformance" / "suites"
     with tempfile.TemporaryDirectory(prefix="gradcts-mutant-") as name:
         quick = pathlib.Path(name) / "quick"
