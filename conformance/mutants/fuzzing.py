@@ -20,6 +20,7 @@ SEED = 1
 SECONDS_FOR_A_CASE = 5
 SECONDS_FOR_A_MUTANT = 600
 SECONDS_TO_SHRINK = 120
+CASES_IN_CTEST = 1024  # of seed 1, on the reference engine (fuzz/CMakeLists.txt)
 FILE = ROOT / "conformance" / "mutants" / "fuzzed.json"
 PAGE = ROOT / "docs" / "fuzz.md"
 BEGIN, END = "<!-- table: made by mutants.py fuzz -->", "<!-- end of the table -->"
@@ -56,6 +57,17 @@ def fuzz(mutant, engine, command, most):
                 return {"found": True, "cases": number + 1, "seconds": seconds, "clause": clause,
                         "nodes": shrunk_nodes(folder, library, command, number)}
     return {"found": False, "cases": most, "seconds": round(time.monotonic() - start, 1)}
+
+
+def first_in_campaign(call, engine, folder):
+    """What fails first of the cases of CTest's campaign, in words; None where all is well. `call` takes the arguments of
+    the command. Few cases first, since most faults are found by one of these."""
+    for cases in steps(CASES_IN_CTEST):
+        done = call("fuzz", "--engine", str(engine), "--cases", str(cases), "--no-shrink", "--resume", "--out", str(folder))
+        if done.returncode != 0:
+            number, clause = first_failure(folder / "campaign.sqlite") or (cases, "the command ends")
+            return f"case {number} ({clause})"
+    return None
 
 
 def first_failure(store):

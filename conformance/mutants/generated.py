@@ -1,10 +1,12 @@
-"""Changes by rule of the reference engine's sources: does the suite notice each?"""
+"""Changes by rule of the reference engine's sources: do the suites notice each, or else the random cases of CTest's
+campaign?"""
 import copy
 import pathlib
 import re
 import tempfile
 
 import changes
+import fuzzing
 from change_record import Record
 from patch_files import FOLDER, ROOT
 from trials import SECONDS_FOR_A_HANG, SECONDS_FOR_A_SCENARIO
@@ -50,7 +52,7 @@ def noticed(suite, library, seconds):
 
 
 def try_one(change, library, suites):
-    """The scenario that notices, of the first of the suites that has one; None where all is as expected."""
+    """The scenario that notices, of the first of the suites that has one, or the random case; None where all is well."""
     for suite in suites:
         suite = copy.copy(suite)
         suite.environment = suite.environment | {"GRADCTS_MUTANT": str(change.number)}
@@ -60,8 +62,11 @@ def try_one(change, library, suites):
             found = noticed(suite, library, SECONDS_FOR_A_HANG)
         if found:
             return found["id"]
-    return None
+    with tempfile.TemporaryDirectory(prefix="gradcts-mutant-") as folder:
+        found = fuzzing.first_in_campaign(suite.call, library, pathlib.Path(folder))
+    return found and f"campaign: {found}"
 
 
 def entry_of(_, scenario, known):
-    return known | {"scenario": scenario}
+    """The reason that a person gave stays, as long as nobody notices."""
+    return ({} if scenario else known) | {"scenario": scenario}

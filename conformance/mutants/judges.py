@@ -27,7 +27,6 @@ FOLDERS = ("checker", "oracle")
 SUITES = ROOT / "conformance" / "suites"
 ON_THE_ENGINE = "reference: "  # before the scenario that notices
 ON_RANDOM_CASES = "campaign: "  # before the case that notices
-CASES = 1024  # of seed 1: the campaign of CTest on the reference engine (fuzz/CMakeLists.txt)
 # Words for people; and what may change without being wrong: room that is asked for, moves instead of copies.
 HARMLESS = re.compile(r"reserve\(|static_cast<void>|static_assert|std::move\(|= (delete|default);|text \+=")
 SECONDS = 10  # of a processor, for a program; the slowest takes 2
@@ -113,17 +112,11 @@ class Campaign:
 
     def __init__(self, command):
         self.command = command
-        self.reached, self.seconds = {f"{CASES} cases": set()}, {}
+        self.reached, self.seconds = {"campaign": set()}, {}
 
     def run(self, folder, change=None, notes=None):
-        """The first case that fails, None where all is well; few cases first, since most are noticed by one of these."""
-        for cases in fuzzing.steps(CASES):
-            done = run([self.command, "fuzz", "--engine", "reference", "--cases", str(cases), "--no-shrink", "--resume",
-                        "--out", folder], change, notes)
-            if done.returncode != 0:
-                number, clause = fuzzing.first_failure(folder / "campaign.sqlite") or (cases, "the command ends")
-                return f"case {number} ({clause})"
-        return None
+        return fuzzing.first_in_campaign(lambda *arguments: run([self.command, *arguments], change, notes), "reference",
+                                         folder)
 
     def look(self, _, notes):
         wrong = self.run(notes.parent, notes=notes)

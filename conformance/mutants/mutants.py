@@ -189,6 +189,8 @@ def generate(options):
         drawn = [change for change in drawn if not entries.get(change.key(), {"scenario": "never tried"})["scenario"]]
     else:
         drawn = changes.sample(drawn, options.sample or 400, options.seed)
+    if not drawn:
+        raise SystemExit("mutants: no change is selected")
     folder = ROOT / "conformance" / "suites"
     with tempfile.TemporaryDirectory(prefix="gradcts-mutant-") as name:
         quick = pathlib.Path(name) / "quick"

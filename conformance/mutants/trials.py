@@ -64,7 +64,7 @@ class Suite:
     def __init__(self, build, name, folder):
         self.command = str(build / "bin" / "gradcts")
         self.name, self.folder = name, str(folder)
-        listed = self._call("list", "--scenarios", "--json", "--suites", self.folder)
+        listed = self.call("list", "--scenarios", "--json", "--suites", self.folder)
         if listed.returncode != 0:
             raise SystemExit(f"mutants: {listed.stderr.strip()}")
         entries = json.loads(listed.stdout)
@@ -72,7 +72,7 @@ class Suite:
         self.clauses = {entry["id"]: entry["clauses"] for entry in entries}
         self.with_threads = {entry["id"] for entry in entries if "threads" in entry["features"]}
 
-    def _call(self, *arguments, timeout=None):
+    def call(self, *arguments, timeout=None):
         return subprocess.run([self.command, *arguments], capture_output=True, text=True, timeout=timeout,
                               env=os.environ | self.environment)
 
@@ -101,7 +101,7 @@ class Suite:
         report = folder / f"{self.name}.jsonl"
         report.unlink(missing_ok=True)
         try:
-            done = self._call("run", "--engine", str(library), "--suites", self.folder, "--no-expect",
+            done = self.call("run", "--engine", str(library), "--suites", self.folder, "--no-expect",
                               "--timeout", str(seconds), "--max-failures", str(self.failures),
                               "--report", f"json={report}", *selection, timeout=SECONDS_FOR_A_RUN)
         except subprocess.TimeoutExpired:
@@ -116,7 +116,7 @@ class Suite:
         """Schedules taken, seconds, and how one failed ("" when none did, or when the limit was reached: a failing
         schedule is also taken again with fewer switches meanwhile)."""
         try:
-            done = self._call("explore", scenario, "--engine", str(library), "--suites", self.folder,
+            done = self.call("explore", scenario, "--engine", str(library), "--suites", self.folder,
                               "--strategy", "pos", "--schedules", str(SCHEDULES), "--seed", "1", "--timeout",
                               str(SECONDS_FOR_A_SCENARIO), timeout=limit)
         except subprocess.TimeoutExpired:
