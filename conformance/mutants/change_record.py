@@ -1,7 +1,8 @@
 """What became of changes by rule, as data: for each change who noticed it, or a reason why nobody did.
 
-`"equivalent"` says why no program can tell the change from the original: then it does not count. `"survives"` says
-what is missing. Both are written by a person, and stay when the change is tried again.
+A person writes the reason, and it stays when the change is tried again: `"equivalent"` says why no program can tell the change
+from the original, `"outside"` what scenarios cannot use of the library (a function that adapters never call), and neither
+counts; `"survives"` says what is missing.
 """
 import collections
 import json
@@ -10,6 +11,8 @@ from changes import BETWEEN
 
 
 MANY = 8  # statements of a source that share a reason
+NOT_COUNTED = ("equivalent", "outside")
+REASONS = (*NOT_COUNTED, "survives")
 
 
 class Record:
@@ -26,18 +29,19 @@ class Record:
 
     def counts(self, entries):
         """Of those that count: all, and the killed."""
-        counted = [entry for entry in entries.values() if not entry.get("equivalent")]
+        counted = [entry for entry in entries.values() if is_counted(entry)]
         return len(counted), sum(bool(entry[self.noticed_by]) for entry in counted)
 
     def table(self, entries):
         total, killed = self.counts(entries)
-        alike = [entry for entry in entries.values() if entry.get("equivalent")]
-        lines = [f"{len(entries)} ran; {len(alike)} cannot be told from the original, with a reason each; of the {total} "
-                 f"that count {killed} were killed ({100 * killed / max(total, 1):.1f} %).", "",
+        alike, outside = (sum(bool(entry.get(name)) for entry in entries.values()) for name in NOT_COUNTED)
+        and_outside = f", {outside} are about what scenarios cannot use" if outside else ""
+        lines = [f"{len(entries)} ran; {alike} cannot be told from the original{and_outside}, with a reason each; of the "
+                 f"{total} that count {killed} were killed ({100 * killed / max(total, 1):.1f} %).", "",
                  "| source | count | killed |", "|---|---|---|"]
         by_file = collections.defaultdict(list)
         for key, entry in entries.items():
-            if not entry.get("equivalent"):
+            if is_counted(entry):
                 by_file[self._short(key.split(BETWEEN)[0])].append(entry)
         for file, group in sorted(by_file.items()):
             lines.append(f"| `{file}` | {len(group)} | {sum(bool(entry[self.noticed_by]) for entry in group)} |")
@@ -63,6 +67,10 @@ def in_words(statements):
     return [f"`{original}`: {', '.join(dict.fromkeys(what))}" for original, what in statements.items()]
 
 
+def is_counted(entry):
+    return not any(entry.get(name) for name in NOT_COUNTED)
+
+
 def why(entry):
     """Why nobody notices; empty where nobody knows."""
-    return entry.get("equivalent") or entry.get("survives") or ""
+    return next((entry[name] for name in REASONS if entry.get(name)), "")

@@ -14,7 +14,7 @@ import tempfile
 
 import changes
 import fuzzing
-from change_record import Record
+from change_record import REASONS, Record
 from engine_build import EngineBuild
 from patch_files import FOLDER, ROOT
 
@@ -220,7 +220,7 @@ def failed_scenario(report, done):
 
 def entry_of(change, test, known):
     """The reason that a person gave stays, as long as nobody notices."""
-    kept = {} if test else {name: known[name] for name in ("equivalent", "survives") if name in known}
+    kept = {} if test else {name: known[name] for name in REASONS if name in known}
     return {"line": change.line, "test": test} | kept
 
 

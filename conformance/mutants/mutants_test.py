@@ -295,8 +295,10 @@ class Records(unittest.TestCase):
 
     def test_the_table_counts_what_can_be_told(self):
         entries = {"conformance/f @ a @ b @ c": {"test": "x/y"}, "conformance/f @ a || b @ b @ d @ 2": {"test": None},
-                   "conformance/f @ a @ b @ e": {"test": None, "equivalent": "nobody asks"}}
+                   "conformance/f @ a @ b @ e": {"test": None, "equivalent": "nobody asks"},
+                   "conformance/f @ a @ b @ f": {"test": None, "outside": "nobody can ask"}}
         self.assertEqual(self.record.counts(entries), (2, 1))
+        self.assertIn("4 ran; 1 cannot be told from the original, 1 are about what", self.record.table(entries)[0])
         self.assertIn("of the 2 that count 1 were killed (50.0 %)", self.record.table(entries)[0])
         self.assertIn("| `f` | `a \\|\\| b`: b | nobody knows yet |", self.record.table(entries))
 
