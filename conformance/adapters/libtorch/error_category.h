@@ -30,6 +30,7 @@ inline ErrorCategory category_of(std::string_view text) {
       {"in combination with fork-based multiprocessing", forked},
       {"is being used in an in-place operation", in_place},
       {"is being modified inplace", in_place},
+      {"has been modified inplace", in_place},
       {"refers to a single memory location", in_place},
       {"not require grad", invalid_argument},
       {"doesn't require grad", invalid_argument},
@@ -39,6 +40,8 @@ inline ErrorCategory category_of(std::string_view text) {
       {"can require gradients", invalid_argument},
       {"index out of range", invalid_argument},
       {"is out of bounds for dimension", invalid_argument},
+      {"doesn't match the broadcast shape", invalid_argument},
+      {"can't be cast to the desired output type", invalid_argument},
   };
   for (const auto& [phrase, category] : phrases) {
     if (text.find(phrase) != std::string_view::npos) return category;

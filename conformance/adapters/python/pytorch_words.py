@@ -18,12 +18,14 @@ CATEGORIES = {  # what the words of an error mean
     "not_differentiable": ("marked with @once", "is not implemented"),
     "outside_pass": ("only be installed during backward",), "nan_gradient": ("returned nan values",),
     "incomplete": ("could not compute gradients",), "forked": ("fork-based multiprocessing",),
-    "in_place": ("used in an in-place operation", "modified inplace", "modifying its input in place"),
+    "in_place": ("used in an in-place operation", "modified inplace", "modifying its input in place",
+                 "single memory location"),
     "reducer": ("mark a variable ready only once", "finished reduction in the prior iteration",
                 "Empty bucket specified", "Out of range variable index", "in a bucket must", "timeout", "Timed out",
                 "Parameter indices", "gloo"),
     "invalid_argument": ("not require grad", "doesn't require grad", "can't retain_grad", "cannot be empty",
-                         "be implicitly created", "change requires_grad flags", "can require gradients")}
+                         "be implicitly created", "change requires_grad flags", "can require gradients",
+                         "match the broadcast shape", "be cast to the desired output type")}
 
 
 def all_dims(n, a):
