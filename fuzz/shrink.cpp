@@ -11,8 +11,6 @@ namespace gradcts::fuzz {
 
 namespace {
 
-constexpr int runs_when_concurrent = 3;
-
 bool is_concurrent(const Scenario& s) {
   bool concurrent = !s.streams.empty();
   for (const Leaf& leaf : s.leaves) concurrent |= leaf.initial.device.type != DeviceType::cpu;
@@ -79,10 +77,11 @@ void for_each_tensor(Scenario& s, Use use) {
 
 class Shrinker {
  public:
-  Shrinker(const Scenario& scenario, const FailureOf& failure_of, std::size_t most_tries)
+  Shrinker(const Scenario& scenario, const FailureOf& failure_of, std::size_t most_tries, int runs)
       : best_(scenario),
         failure_of_(failure_of),
         most_tries_(most_tries),
+        runs_when_concurrent_(runs),
         streams_are_ordered_(orders_its_streams(scenario)) {}
   Shrunk run();
 
@@ -107,6 +106,7 @@ class Shrinker {
   Scenario best_;
   const FailureOf& failure_of_;
   const std::size_t most_tries_;
+  const int runs_when_concurrent_;
   const bool streams_are_ordered_;  // and stay so, or a case would fail for another reason
   std::string failure_;
   std::size_t tries_ = 0;
@@ -114,7 +114,7 @@ class Shrinker {
 };
 
 bool Shrinker::fails_always(const Scenario& s) {
-  const int runs = is_concurrent(s) ? runs_when_concurrent : 1;
+  const int runs = is_concurrent(s) ? runs_when_concurrent_ : 1;
   for (int i = 0; i < runs; ++i) {
     ++tries_;
     if (failure_of_(s) != failure_) return false;
@@ -455,7 +455,7 @@ Shrunk Shrinker::run() {
   failure_ = failure_of_(best_);
   ++tries_;
   if (failure_.empty()) return {best_, failure_, false, tries_};
-  for (int i = 1; i < runs_when_concurrent; ++i) {
+  for (int i = 1; i < runs_when_concurrent_; ++i) {
     ++tries_;
     if (failure_of_(best_) != failure_) return {best_, failure_, true, tries_};
   }
@@ -481,8 +481,9 @@ std::size_t size_of(const Scenario& scenario) {
          at(scenario.step_count);
 }
 
-Shrunk shrink(const Scenario& scenario, const FailureOf& failure_of, std::size_t most_tries) {
-  return Shrinker(scenario, failure_of, most_tries).run();
+Shrunk shrink(const Scenario& scenario, const FailureOf& failure_of, std::size_t most_tries,
+              int runs) {
+  return Shrinker(scenario, failure_of, most_tries, runs).run();
 }
 
 }  // namespace gradcts::fuzz

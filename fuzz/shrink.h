@@ -21,10 +21,11 @@ struct Shrunk {
 };
 
 // Every candidate is valid, and orders its streams if the scenario does (stream_order.h).
-// Deterministic when `failure_of` is. A scenario with threads or devices is run several times, the
+// Deterministic when `failure_of` is. A scenario with threads or devices is run `runs` times, the
 // first time and for each candidate, and must fail alike in all of them: what fails now and then
-// would be shrunk to whatever fails by chance.
-Shrunk shrink(const Scenario& scenario, const FailureOf& failure_of, std::size_t most_tries = 3000);
+// would be shrunk to whatever fails by chance. Where schedules are chosen, one run is enough.
+Shrunk shrink(const Scenario& scenario, const FailureOf& failure_of, std::size_t most_tries = 3000,
+              int runs = 3);
 
 // What is counted when one case is called smaller than another.
 std::size_t size_of(const Scenario& scenario);

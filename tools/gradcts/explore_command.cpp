@@ -44,6 +44,8 @@ constexpr std::uint64_t default_samples = 10'000;
 // For a smaller scenario, even if the first schedule of the one that was found fails.
 constexpr std::uint64_t least_samples = 20;
 constexpr std::uint64_t samples_of_a_crash = 1'000;  // it leaves the count of the last progress
+// Of smaller scenarios, at most.
+constexpr std::size_t most_explorations = 3'000;
 
 std::string with_commas(std::uint64_t number) {
   std::string text = std::to_string(number);
@@ -224,13 +226,10 @@ class ExploreCommand {
   // How the first schedule fails that does; empty where none does.
   std::string failure_of(const Scenario& scenario) {
     take(scenario);
-    if (request_.scenario == tried_) return failure_of_tried_;  // under control it fails again
     const Exploration exploration = explore(
         engine_, request_, [](const ExploreCounts&) {}, milliseconds(options_.timeout), &stop_);
-    tried_ = request_.scenario;
-    failure_of_tried_ = exploration.failed() ? signature(exploration) : "";
     show_progress("making the scenario smaller");
-    return failure_of_tried_;
+    return exploration.failed() ? signature(exploration) : "";
   }
 
   // A smaller scenario counts when one of about as many schedules as it took, chosen in the same
@@ -240,9 +239,11 @@ class ExploreCommand {
     request_.schedules =
         found.answer.counts.schedules + (found.crash.empty() ? least_samples : samples_of_a_crash);
     request_.keeps_frontier = false;
-    const fuzz::Shrunk shrunk = fuzz::shrink(*planned_.scenario, [&](const Scenario& candidate) {
-      return stop_ ? "" : failure_of(candidate);
-    });
+    const fuzz::Shrunk shrunk = fuzz::shrink(
+        *planned_.scenario,
+        [&](const Scenario& candidate) { return stop_ ? "" : failure_of(candidate); },
+        most_explorations,
+        /*runs=*/1);
     clear_progress();
     take(shrunk.scenario);
     write_file(options_.small, write_scenario(shrunk.scenario).dump(2) + "\n");
@@ -309,8 +310,6 @@ class ExploreCommand {
   bool shown_ = false;
   const std::atomic<bool>& stop_ = stop_when_interrupted();
   Scenario smaller_;
-  Json tried_;
-  std::string failure_of_tried_;
 };
 
 }  // namespace
